@@ -89,7 +89,7 @@ is "$(variable sleeper@one LD_PRELOAD)" libjemalloc.so.2 'and the rest stays'
 printf '[Service]\nEnvironment=MALLOC_CONF=narenas:3\n' >"$folder/zzz.conf"
 systemctl daemon-reload
 run_ctl enable redis-server
-like "$status $err" '1 .*MALLOC_CONF=narenas:3 all the same' 'a drop-in that comes behind'
+like "$status $err" '1 .*still has MALLOC_CONF=narenas:3: another drop-in' 'a drop-in that comes behind'
 rm "$folder/zzz.conf"
 printf 'MALLOC_CONF="narenas:4"\n' >"$T/env"
 printf '[Service]\nEnvironmentFile=-/etc/none\nEnvironmentFile=%s/e*v\n' "$T" >"$folder/file.conf"
