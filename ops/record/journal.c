@@ -192,15 +192,6 @@ static void read_state(struct journal *j)
 	j->written = journal_text_parse(text, &j->state);
 }
 
-static int busy(struct journal *j, struct err *err)
-{
-	read_state(j);
-	if (!j->written)
-		return err_raise(err, ERROR_RECORDED, .pid = atoi(j->name));
-	err_raise(err, ERROR_RECORDED_BY, .pid = atoi(j->name), .other = j->state.recorder);
-	return err_advise(err, FIX_END_RECORDING);
-}
-
 /* The lock belongs to this process alone: children that briefly outlive it do not keep it. */
 static int lock_file(int fd)
 {
@@ -244,7 +235,11 @@ static int try_open(struct journal *j, bool create, struct err *err)
 			return err_raise_sys(err, ERROR_JOURNAL_UNLOCKED, errno,
 					     .pid = atoi(j->name));
 		j->holder = holder(j->fd);
-		return busy(j, err);
+		read_state(j);
+		if (!j->written)
+			return err_raise(err, ERROR_RECORDED, .pid = atoi(j->name));
+		err_raise(err, ERROR_RECORDED_BY, .pid = atoi(j->name), .other = j->state.recorder);
+		return err_advise(err, FIX_END_RECORDING);
 	}
 	if (still_named(j, j->fd))
 		return 0;
@@ -391,27 +386,12 @@ void journal_close(struct journal *j)
 	*j = (struct journal)JOURNAL_INIT;
 }
 
-static int add_pid(const char *name, pid_t **pids, size_t *n, struct err *err)
-{
-	struct err ignored;
-	int64_t pid;
-	pid_t *more;
-
-	if (*n == LISTED_MAX || text_int_parse(name, 1, INT_MAX, &pid, &ignored))
-		return 0;
-	more = realloc(*pids, (*n + 1) * sizeof(**pids));
-	if (!more)
-		return err_no_memory(err);
-	*pids = more;
-	more[(*n)++] = (pid_t)pid;
-	return 0;
-}
-
 int journal_list(pid_t **pids, size_t *n, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *found = NULL;
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
 	size_t n_found = 0;
+	struct err ignored;
 	struct dirent *e;
 	int fd = -1;
 
@@ -427,8 +407,16 @@ int journal_list(pid_t **pids, size_t *n, struct err *err)
 		return err_no_memory(err);
 	}
 	while ((e = readdir(dir))) {
-		if (add_pid(e->d_name, &found, &n_found, err))
-			return -1;
+		int64_t pid;
+		pid_t *more;
+
+		if (n_found == LISTED_MAX || text_int_parse(e->d_name, 1, INT_MAX, &pid, &ignored))
+			continue;
+		more = realloc(found, (n_found + 1) * sizeof(*found));
+		if (!more)
+			return err_no_memory(err);
+		found = more;
+		found[n_found++] = (pid_t)pid;
 	}
 	if (found)
 		qsort(found, n_found, sizeof(*found), proc_by_pid);

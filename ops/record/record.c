@@ -43,10 +43,6 @@ struct record_files {
 		.first = OUTPUT_INIT, .last = OUTPUT_INIT \
 	}
 
-/* Waiting during a recording: for the time to pass, stop_fd, or the end of the target. */
-
-enum record_wake { RECORD_TIME, RECORD_STOP, RECORD_ENDED };
-
 /* Allocated memory during a recording: stats.allocated, if jemalloc has statistics. */
 
 #define RECORD_COUNT_EVERY_MS 5000
@@ -78,53 +74,10 @@ static bool record_count_due(const struct record_count *c)
 	return c->n && !c->gave_up && now_ms() >= c->next_ms;
 }
 
-/*
- * Read it in a session of its own, which the caller closes: it is for a progress display, and costs
- * a stop of a thread. A target that cannot be asked at once, such as an overloaded one, is left
- * alone: record_count_due() is false from then on.
- */
-static void record_count_ask(struct record_count *c, struct session *s, pid_t pid,
-			     const struct ops_options *options)
-{
-	struct ops_options brief = *options;
-	unsigned int before = c->n;
-	struct err ignored;
-
-	brief.wait_ms = 0;
-	brief.timeout_ms = TIMEOUT_MS;
-	brief.log = NULL;
-	if (!session_open(s, pid, &brief, &ignored) && !dump_count(s, &ignored))
-		record_count_take(c, s);
-	c->gave_up = c->n == before;
-}
-
-/* --- waiting --- */
-
-/* Waits until `until_ms` of now_ms(), or less: for the first of the three. */
-static enum record_wake record_wait(int stop_fd, const struct proc *p, uint64_t until_ms)
-{
-	struct pollfd fds[] = {
-		{ .fd = stop_fd, .events = POLLIN },
-		{ .fd = p->pidfd, .events = POLLIN },
-	};
-	uint64_t now = now_ms(), left = until_ms > now ? until_ms - now : 0;
-
-	if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) <= 0)
-		return RECORD_TIME;
-	if (fds[1].revents)
-		return RECORD_ENDED;
-	return fds[0].revents ? RECORD_STOP : RECORD_TIME;
-}
-
 /* --- names of files --- */
 
 #define SUFFIX ".heap"
 #define CHECKED 1000 /* how many of a series are checked before it begins */
-
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
 
 static char *with_part(const char *stem, const char *part)
 {
@@ -144,26 +97,6 @@ static char *record_files_name(const struct record_files *f, unsigned int i)
 	return with_part(f->stem, part);
 }
 
-/* Default names contain the time, and so are new. */
-static int check_series(const struct record_files *f, const struct ops_record_request *r,
-			struct err *err)
-{
-	uint64_t n = 0;
-
-	if (r->file && !ops_names_folder(r->file) && r->interval_ms)
-		n = r->duration_ms ? (r->duration_ms - 1) / r->interval_ms : CHECKED;
-	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
-		_cleanup_(output_close) struct output o = OUTPUT_INIT;
-		_cleanup_(cleanup_free) char *name = record_files_name(f, i);
-
-		if (!name)
-			return no_memory(err);
-		if (output_open(&o, name, f->force, err))
-			return -1;
-	}
-	return 0;
-}
-
 /*
  * Check, and open without a name, the first and the last file, and check those of the series: a
  * recording must not fail half-way because a file exists. ERR_OUTPUT. record_files_close() is due
@@ -174,16 +107,29 @@ static int record_files_open(struct record_files *f, const struct proc *p,
 {
 	_cleanup_(cleanup_free) char *last = dump_path(p, r->file);
 	_cleanup_(cleanup_free) char *first = NULL;
+	uint64_t n = 0;
 
 	f->force = r->force;
 	f->stem = last ? strndup(last, text_stem(last, SUFFIX)) : NULL;
 	first = f->stem ? with_part(f->stem, "base") : NULL;
 	if (!first)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (output_open(&f->first, first, r->force, err) ||
 	    output_open(&f->last, last, r->force, err))
 		return -1;
-	return check_series(f, r, err);
+	/* Default names contain the time, and so are new. */
+	if (r->file && !ops_names_folder(r->file) && r->interval_ms)
+		n = r->duration_ms ? (r->duration_ms - 1) / r->interval_ms : CHECKED;
+	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
+		_cleanup_(output_close) struct output o = OUTPUT_INIT;
+		_cleanup_(cleanup_free) char *name = record_files_name(f, i);
+
+		if (!name)
+			return err_no_memory(err);
+		if (output_open(&o, name, f->force, err))
+			return -1;
+	}
+	return 0;
 }
 
 static void record_files_close(struct record_files *f)
@@ -241,25 +187,6 @@ static void remove_oldest(const struct record_files *f)
 		unlink(name);
 }
 
-/*
- * Write the next file of the series, STEM.NUMBER.heap, and remove the oldest if there are too many.
- */
-static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uint64_t deadline_ms,
-			     struct err *err)
-{
-	_cleanup_(output_close) struct output o = OUTPUT_INIT;
-	_cleanup_(cleanup_free) char *name = record_files_name(f, f->n_series + 1);
-
-	if (!name)
-		return no_memory(err);
-	if (output_open(&o, name, f->force, err) ||
-	    record_files_put(f, &o, fd, bytes, deadline_ms, err))
-		return -1;
-	f->n_series++;
-	remove_oldest(f);
-	return 0;
-}
-
 /* --- recording --- */
 
 /*
@@ -314,11 +241,6 @@ static int ended(const struct recording *r, struct err *err)
 
 /* --- the journal and its state --- */
 
-static bool anything_changed(const struct recording *r)
-{
-	return journal_changed(&r->journal.state);
-}
-
 static void nothing_changed(struct recording *r)
 {
 	struct journal_state *state = &r->journal.state;
@@ -326,17 +248,10 @@ static void nothing_changed(struct recording *r)
 	state->active = state->thread_active_init = state->rate = false;
 }
 
-/* The rest of an error: what stays changed in the target, and how to undo it. */
-static int still_on(const struct recording *r, struct err *err)
-{
-	err_within(err, ERROR_STILL_ON, .pid = r->proc.pid);
-	return err_advise(err, FIX_UNDO, .pid = r->proc.pid);
-}
-
 /* Restore what was changed, whatever happened before; on failure `why` is the reason. */
 static int put_back(struct recording *r, struct err *why)
 {
-	for (int i = 0; anything_changed(r) && i < PUTBACK_TRIES; i++) {
+	for (int i = 0; journal_changed(&r->journal.state) && i < PUTBACK_TRIES; i++) {
 		_cleanup_(session_close) struct session s = SESSION_INIT;
 		struct putback p = { 0 };
 		int ret;
@@ -349,8 +264,10 @@ static int put_back(struct recording *r, struct err *why)
 		if (!ret)
 			nothing_changed(r);
 	}
-	if (anything_changed(r) && is_there(r))
-		return still_on(r, why);
+	if (journal_changed(&r->journal.state) && is_there(r)) {
+		err_within(why, ERROR_STILL_ON, .pid = r->proc.pid);
+		return err_advise(why, FIX_UNDO, .pid = r->proc.pid);
+	}
 	journal_remove(&r->journal);
 	return 0;
 }
@@ -559,11 +476,15 @@ static int open_again(struct recording *r, struct session *s, const struct ops_o
 	return session_open(s, r->proc.pid, options, err);
 }
 
+/*
+ * Write the next file of the series, STEM.NUMBER.heap, and remove the oldest if there are too many.
+ */
 static int dump_next(struct recording *r, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
+	_cleanup_(output_close) struct output o = OUTPUT_INIT;
 	struct call call = dump_call();
 	char label[DUMP_LABEL_SIZE];
 	uint64_t bytes = 0;
@@ -578,9 +499,17 @@ static int dump_next(struct recording *r, struct err *err)
 		r->out.missed++;
 		return 0;
 	}
-	if (!ret)
-		record_count_take(&r->count, &s);
-	return ret ? -1 : record_files_next(&r->files, fd, bytes, s.timeout_ms, err);
+	if (ret)
+		return -1;
+	record_count_take(&r->count, &s);
+	if (!name)
+		return err_no_memory(err);
+	if (output_open(&o, name, r->files.force, err) ||
+	    record_files_put(&r->files, &o, fd, bytes, s.timeout_ms, err))
+		return -1;
+	r->files.n_series++;
+	remove_oldest(&r->files);
+	return 0;
 }
 
 static void show(struct recording *r)
@@ -601,12 +530,26 @@ static void show(struct recording *r)
 	r->request->progress(r->request->ctx, &p);
 }
 
+/*
+ * Read what is allocated in a session of its own: it is for a progress display, and costs a stop of
+ * a thread. A target that cannot be asked at once, such as an overloaded one, is left alone:
+ * record_count_due() is false from then on.
+ */
 static void count(struct recording *r)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
+	struct ops_options brief = r->options;
+	unsigned int before = r->count.n;
+	struct err ignored;
 
-	if (is_there(r))
-		record_count_ask(&r->count, &s, r->proc.pid, &r->options);
+	brief.wait_ms = 0;
+	brief.timeout_ms = TIMEOUT_MS;
+	brief.log = NULL;
+	if (is_there(r)) {
+		if (!session_open(&s, r->proc.pid, &brief, &ignored) && !dump_count(&s, &ignored))
+			record_count_take(&r->count, &s);
+		r->count.gave_up = r->count.n == before;
+	}
 	add_cost(r, &s);
 }
 
@@ -673,20 +616,24 @@ static int wait_for_end(struct recording *r, struct err *err)
 	};
 
 	while (now_ms() < a.end && !r->out.early && !r->out.reached) {
+		struct pollfd fds[] = {
+			{ .fd = r->stop_fd, .events = POLLIN },
+			{ .fd = r->proc.pidfd, .events = POLLIN },
+		};
+		uint64_t next, now, left;
+
 		if (attend(r, &a, err))
 			return -1;
 		if (r->out.reached)
 			break;
-		switch (record_wait(r->stop_fd, &r->proc,
-				    at_most(at_most(a.end, a.dump), at_most(a.show, a.look)))) {
-		case RECORD_ENDED:
+		next = at_most(at_most(a.end, a.dump), at_most(a.show, a.look));
+		now = now_ms();
+		left = next > now ? next - now : 0;
+		if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) <= 0)
+			continue;
+		if (fds[1].revents)
 			return ended(r, err);
-		case RECORD_STOP:
-			r->out.early = true;
-			break;
-		case RECORD_TIME:
-			break;
-		}
+		r->out.early = true;
 	}
 	r->out.duration_ms = now_ms() - r->begun_ms;
 	return 0;
@@ -742,26 +689,10 @@ static int finish(struct recording *r, struct err *err)
 				err);
 }
 
-static int name_files(struct recording *r, struct err *err)
-{
-	struct ops_record *out = &r->out;
-	unsigned int oldest = record_files_oldest(&r->files);
-
-	out->first = strdup(r->files.first.path);
-	out->last = strdup(r->files.last.path);
-	out->series = calloc(r->files.n_series + 1, sizeof(*out->series));
-	if (!out->first || !out->last || !out->series)
-		return err_no_memory(err);
-	for (unsigned int i = oldest; i <= r->files.n_series; i++) {
-		out->series[out->n_series] = record_files_name(&r->files, i);
-		if (!out->series[out->n_series++])
-			return err_no_memory(err);
-	}
-	return 0;
-}
-
 static int record(struct recording *r, struct err *err)
 {
+	struct ops_record *out = &r->out;
+
 	if (begin(r, err))
 		return give_up(r, err);
 	r->options.stop_fd = -1;
@@ -776,9 +707,19 @@ static int record(struct recording *r, struct err *err)
 	}
 	if (put_back(r, err))
 		return -1;
-	r->out.allocated_before_bytes = r->count.first;
-	r->out.allocated_after_bytes = r->count.last;
-	return name_files(r, err);
+	out->allocated_before_bytes = r->count.first;
+	out->allocated_after_bytes = r->count.last;
+	out->first = strdup(r->files.first.path);
+	out->last = strdup(r->files.last.path);
+	out->series = calloc(r->files.n_series + 1, sizeof(*out->series));
+	if (!out->first || !out->last || !out->series)
+		return err_no_memory(err);
+	for (unsigned int i = record_files_oldest(&r->files); i <= r->files.n_series; i++) {
+		out->series[out->n_series] = record_files_name(&r->files, i);
+		if (!out->series[out->n_series++])
+			return err_no_memory(err);
+	}
+	return 0;
 }
 
 /* Reports immediately a condition that can never be reached. */
