@@ -91,39 +91,6 @@ static bool is_ours(const struct watch_dump *dump, char file[OWN_DUMP_FILE_SIZE]
 	       own_dump_find((pid_t)dump->pid, dump->process_began_ns, dump->began_ns, file);
 }
 
-static void set_file(const struct watch_dump *dump, const struct watch_who *who,
-		     struct watch_texts *texts, struct ops_watch_event *e)
-{
-	e->by_us = is_ours(dump, texts->own_file);
-	e->file_confirmed = dump->cookie ? watch_is_confirmed(dump) : dump->name_len > 0;
-	if (e->by_us) {
-		e->file = *texts->own_file ? texts->own_file : NULL;
-		return;
-	}
-	e->file = watch_event_file(dump, texts->file, sizeof(texts->file));
-	if (!e->file || e->file[0] != '/' || !who || !who->other_root)
-		return;
-	snprintf(texts->host_file, sizeof(texts->host_file), "/proc/%d/root%s", e->pid, e->file);
-	e->host_file = texts->host_file;
-}
-
-static void set_result(const struct watch_dump *dump, struct watch_texts *texts,
-		       struct ops_watch_event *e)
-{
-	e->error = NULL;
-	if (dump->flags & WATCH_DIED) {
-		e->error = "the process ended meanwhile";
-	} else if (dump->open_error) {
-		snprintf(texts->error, sizeof(texts->error), "%s", strerror(dump->open_error));
-		e->error = texts->error;
-	} else if (dump->cookie && (dump->ret & 0xff)) { /* a bool: true is failure */
-		e->error = "the profile could not be written";
-	}
-	e->ok = !e->error;
-	e->has_bytes = dump->opened && !dump->open_error;
-	e->bytes = dump->bytes;
-}
-
 void watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
 		      struct watch_frames *frames, struct watch_texts *texts,
 		      struct ops_watch_event *e)
@@ -144,10 +111,30 @@ void watch_event_make(const struct watch_dump *dump, const struct watch_who *who
 	} else if (cgroup_by_id(dump->cgroup, e->cgroup, sizeof(e->cgroup))) {
 		container_parse(e->cgroup, e->container, sizeof(e->container));
 	}
-	set_file(dump, who, texts, e);
-	if (e->by_us)
+	e->by_us = is_ours(dump, texts->own_file);
+	e->file_confirmed = dump->cookie ? watch_is_confirmed(dump) : dump->name_len > 0;
+	if (e->by_us) {
 		e->kind = WATCH_MANUAL;
-	set_result(dump, texts, e);
+		e->file = *texts->own_file ? texts->own_file : NULL;
+	} else {
+		e->file = watch_event_file(dump, texts->file, sizeof(texts->file));
+	}
+	if (!e->by_us && e->file && e->file[0] == '/' && who && who->other_root) {
+		snprintf(texts->host_file, sizeof(texts->host_file), "/proc/%d/root%s", e->pid,
+			 e->file);
+		e->host_file = texts->host_file;
+	}
+	if (dump->flags & WATCH_DIED) {
+		e->error = "the process ended meanwhile";
+	} else if (dump->open_error) {
+		snprintf(texts->error, sizeof(texts->error), "%s", strerror(dump->open_error));
+		e->error = texts->error;
+	} else if (dump->cookie && (dump->ret & 0xff)) { /* a bool: true is failure */
+		e->error = "the profile could not be written";
+	}
+	e->ok = !e->error;
+	e->has_bytes = dump->opened && !dump->open_error;
+	e->bytes = dump->bytes;
 	e->n_frames = watch_frames_end(frames, dump, e->frames);
 }
 

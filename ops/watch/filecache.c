@@ -38,19 +38,6 @@ bool file_is_code(const struct map *m)
 	return (m->prot & MAP_X) && m->inode;
 }
 
-typedef bool file_is_plain_fn(const void *ctx, const struct map *m);
-
-/* Make searches skip the images in files that are known to hold no jemalloc. */
-static void file_mark_plain(struct images *images, const struct maps *maps,
-			    file_is_plain_fn *is_plain, const void *ctx)
-{
-	for (size_t i = 0; i < images->n; i++) {
-		const struct map *m = maps_find(maps, images->v[i].start);
-
-		images->v[i].is_plain = m && m->inode && is_plain(ctx, m);
-	}
-}
-
 /* --- files --- */
 
 struct file_said {
@@ -182,24 +169,18 @@ static bool is_link(const struct proc *p, const char *name, const struct file_sa
 	return fd >= 0 && look_at_handle(fd, &st) && st.st_dev == e->dev && st.st_ino == e->inode;
 }
 
-/* Is it the file of this mapping, too, if maps does not show it? */
-static bool is_same(const struct file_said *e, const struct proc *p, const struct map *m)
-{
-	char name[64];
-
-	if (e->is_exact)
-		return true;
-	map_name(m, name);
-	return is_link(p, name, e);
-}
-
 static struct file_said *find(struct filecache *c, const struct proc *p, const struct map *m)
 {
 	struct file_key key = file_key_of(m);
 	void *hit = tfind(&key, &c->files, file_key_compare);
 	struct file_said *e = hit ? *(struct file_said *const *)hit : learn(c, p, m);
+	char name[64];
 
-	return e && is_same(e, p, m) ? e : NULL;
+	if (!e || e->is_exact)
+		return e;
+	/* Is it the file of this mapping, too, if maps does not show it? */
+	map_name(m, name);
+	return is_link(p, name, e) ? e : NULL;
 }
 
 struct known_file filecache_know(struct filecache *c, const struct proc *p, const struct map *m)
@@ -239,25 +220,15 @@ enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,
 	return FILES_JEMALLOC;
 }
 
-struct asker {
-	struct filecache *c;
-	const struct proc *p;
-};
-
-static bool is_plain(const void *ctx, const struct map *m)
-{
-	const struct asker *asker = ctx;
-	const struct file_said *e = find(asker->c, asker->p, m);
-
-	return e && e->holds == JEMALLOC_FILE_NONE;
-}
-
 void filecache_mark_plain(struct filecache *c, const struct proc *p, struct images *images,
 			  const struct maps *maps)
 {
-	const struct asker asker = { c, p };
+	for (size_t i = 0; i < images->n; i++) {
+		const struct map *m = maps_find(maps, images->v[i].start);
+		const struct file_said *e = m && m->inode ? find(c, p, m) : NULL;
 
-	file_mark_plain(images, maps, is_plain, &asker);
+		images->v[i].is_plain = e && e->holds == JEMALLOC_FILE_NONE;
+	}
 }
 
 void filecache_fini(struct filecache *c)

@@ -58,14 +58,6 @@ static enum watch_convention convention_of(unsigned int file_arg)
 	return file_arg == 2 ? WATCH_SECOND : file_arg == 3 ? WATCH_THIRD : WATCH_UNKNOWN;
 }
 
-/* By the very file that was read: the process may have replaced it by now. */
-static int probe(struct look *l, const struct known_file *file,
-		 const struct jemalloc_file_dump *dump, struct err *err)
-{
-	return watch_add_file(l->f->watch, file->handle, dump->offset,
-			      convention_of(dump->file_arg), err);
-}
-
 static void note_unprobed(struct look *l, const struct err *why)
 {
 	static const char seen[] = "its dumps are seen only by its system calls";
@@ -81,11 +73,6 @@ static void note_unprobed(struct look *l, const struct err *why)
 	note(l->f, &l->proc, line);
 }
 
-static bool may_probe(const struct watch_finder *f)
-{
-	return !f->no_uprobes && watch_may_probe();
-}
-
 /* Probes each prof_dump of the file; if one cannot be, system calls have to show its dumps. */
 static enum state cover(struct look *l, const struct known_file *file)
 {
@@ -99,7 +86,10 @@ static enum state cover(struct look *l, const struct known_file *file)
 			continue;
 		if (state == STATE_PLAIN)
 			state = STATE_PROBED;
-		if (!may_probe(l->f) || !dump.known || probe(l, file, &dump, &why))
+		/* By the very file that was read: the process may have replaced it by now. */
+		if (l->f->no_uprobes || !watch_may_probe() || !dump.known ||
+		    watch_add_file(l->f->watch, file->handle, dump.offset,
+				   convention_of(dump.file_arg), &why))
 			state = STATE_UNPROBED;
 	}
 	if (state == STATE_UNPROBED)
@@ -156,17 +146,6 @@ static int ask_files(struct look *l, struct err *err)
 	return found;
 }
 
-static int find_jemallocs(struct look *l, struct err *err)
-{
-	if (watch_look_inside(&l->f->looker, &l->proc, l->all, &l->inside, err))
-		return -1;
-	if (l->inside.n)
-		return 0;
-	*err = l->inside.why_not;
-	l->searched |= l->last || !l->inside.holds;
-	return -1;
-}
-
 /* A jemalloc that its file does not show: a process may show anything, but only of itself. */
 static int watch_alone(struct look *l, const struct watch_found *je, struct err *err)
 {
@@ -187,8 +166,13 @@ static int watch_alone(struct look *l, const struct watch_found *je, struct err 
 /* As ask_files(), after a closer look: -1 with `err` set if that failed. */
 static int look_closer(struct look *l, struct err *err)
 {
-	if (find_jemallocs(l, err))
+	if (watch_look_inside(&l->f->looker, &l->proc, l->all, &l->inside, err))
 		return -1;
+	if (!l->inside.n) {
+		*err = l->inside.why_not;
+		l->searched |= l->last || !l->inside.holds;
+		return -1;
+	}
 	for (size_t i = 0; i < l->inside.n; i++)
 		if (watch_alone(l, &l->inside.v[i], err))
 			return -1;
@@ -262,10 +246,16 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 			(struct watch_visit){ pid, tries + 1, now_ms() + delays_ms[tries + 1] };
 }
 
-static void note_unreadable(const struct watch_finder *f)
+int watch_find_all(struct watch_finder *f, struct err *err)
 {
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
 	char line[NOTE_SIZE];
+	size_t n;
 
+	if (pids_read(&pids, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		see(f, pids[i], 0);
 	if (f->looker.unanswered) {
 		snprintf(line, sizeof(line),
 			 "%zu process%s not inspected, because reading %s memory or files takes "
@@ -274,25 +264,13 @@ static void note_unreadable(const struct watch_finder *f)
 			 f->looker.unanswered == 1 ? "its" : "their");
 		f->note(f->ctx, line);
 	}
-	if (!f->unreadable)
-		return;
-	snprintf(line, sizeof(line),
-		 "%zu process%s could not be inspected: their dumps are seen only if other "
-		 "processes run the same files",
-		 f->unreadable, f->unreadable == 1 ? "" : "es");
-	f->note(f->ctx, line);
-}
-
-int watch_find_all(struct watch_finder *f, struct err *err)
-{
-	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	size_t n;
-
-	if (pids_read(&pids, &n, err))
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		see(f, pids[i], 0);
-	note_unreadable(f);
+	if (f->unreadable) {
+		snprintf(line, sizeof(line),
+			 "%zu process%s could not be inspected: their dumps are seen only if other "
+			 "processes run the same files",
+			 f->unreadable, f->unreadable == 1 ? "" : "es");
+		f->note(f->ctx, line);
+	}
 	return 0;
 }
 

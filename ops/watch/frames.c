@@ -69,15 +69,6 @@ static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 	return out;
 }
 
-/* A register that is not a frame pointer may lead anywhere. */
-static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!images_find(&who->images, addrs[i]))
-			return i;
-	return n;
-}
-
 /*
  * The frames of a dump that has ended, with their names if `who` is known: by unwind tables, else
  * by frame pointers, as far as they lead into code. Returns how many.
@@ -95,8 +86,10 @@ static size_t watch_stack_end(const struct watch_stacks *s, const struct watch_d
 	} else {
 		n = by_frame_pointers(dump, addrs);
 	}
-	if (who && who->images.n)
-		n = cut_at_data(who, addrs, n);
+	/* A register that is not a frame pointer may lead anywhere: cut at the first data. */
+	for (size_t i = 0; who && who->images.n && i < n; i++)
+		if (!images_find(&who->images, addrs[i]))
+			n = i;
 	for (size_t i = 0; i < n; i++)
 		frames[i] = (struct watch_frame){ .addr = addrs[i] };
 	if (who)
@@ -121,30 +114,24 @@ struct walker {
 	struct watch_stacks stacks;
 };
 
-static void pack_frames(const struct watch_frame *frames, size_t n, struct pack *p)
-{
-	pack_u64(p, n);
-	for (size_t i = 0; i < n; i++) {
-		pack_u64(p, frames[i].addr);
-		pack_u64(p, frames[i].offset);
-		pack_text(p, frames[i].image);
-		pack_text(p, frames[i].name);
-	}
-}
-
 static void answer(struct walker *w, struct unpack *u)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct watch_frame frames[OPS_WATCH_FRAMES];
 	static struct watch_dump dump;
+	struct watch_images *who;
+	size_t n;
 
 	unpack_bytes(u, &dump, offsetof(struct watch_dump, comm));
-	pack_frames(frames,
-		    watch_stack_end(&w->stacks, &dump,
-				    watch_images_find(&w->processes, (pid_t)dump.pid,
-						      dump.process_began_ns),
-				    frames),
-		    &p);
+	who = watch_images_find(&w->processes, (pid_t)dump.pid, dump.process_began_ns);
+	n = watch_stack_end(&w->stacks, &dump, who, frames);
+	pack_u64(&p, n);
+	for (size_t i = 0; i < n; i++) {
+		pack_u64(&p, frames[i].addr);
+		pack_u64(&p, frames[i].offset);
+		pack_text(&p, frames[i].image);
+		pack_text(&p, frames[i].name);
+	}
 	confined_reply(false, NULL, &p, -1);
 }
 

@@ -138,8 +138,24 @@ static int note_symbol(void *ctx, const char *name, const struct symbol *sym)
 	return 0;
 }
 
-static void name_places(struct watch_images *who, struct watch_place *v, size_t n)
+/* Make places for the addresses that have none, and name them. */
+static void add_places(struct watch_images *who, const uint64_t *addrs, size_t n)
 {
+	struct watch_place *v;
+	size_t first;
+
+	if (!who->places)
+		who->places = calloc(IMAGES_PLACES_MAX, sizeof(*who->places));
+	if (!who->places)
+		return;
+	if (who->n_places + n > IMAGES_PLACES_MAX)
+		forget_places(who);
+	first = who->n_places;
+	for (size_t i = 0; i < n; i++)
+		if (!find_place(who, addrs[i]))
+			who->places[who->n_places++] = (struct watch_place){ .addr = addrs[i] };
+	v = who->places + first;
+	n = who->n_places - first;
 	for (size_t i = 0; i < who->images.n; i++) {
 		struct image *img = &who->images.v[i];
 		struct search s = { .v = v, .n = n, .image = img };
@@ -154,24 +170,6 @@ static void name_places(struct watch_images *who, struct watch_place *v, size_t 
 		if (any)
 			image_each_symbol(img, note_symbol, &s);
 	}
-}
-
-/* Make places for the addresses that have none. */
-static void add_places(struct watch_images *who, const uint64_t *addrs, size_t n)
-{
-	size_t first;
-
-	if (!who->places)
-		who->places = calloc(IMAGES_PLACES_MAX, sizeof(*who->places));
-	if (!who->places)
-		return;
-	if (who->n_places + n > IMAGES_PLACES_MAX)
-		forget_places(who);
-	first = who->n_places;
-	for (size_t i = 0; i < n; i++)
-		if (!find_place(who, addrs[i]))
-			who->places[who->n_places++] = (struct watch_place){ .addr = addrs[i] };
-	name_places(who, who->places + first, who->n_places - first);
 }
 
 void watch_images_name(struct watch_images *who, struct watch_frame *frames, size_t n)

@@ -32,17 +32,6 @@ static bool holds_jemalloc(const struct images *images)
 	return false;
 }
 
-static void pack_found(struct jemalloc *je, const struct proc *p, bool values, struct pack *out)
-{
-	struct jemalloc_values read = { .prof_active = TRI_UNKNOWN };
-
-	if (values)
-		jemalloc_read_values(je, p, &read);
-	pack_u64(out, je->mallctl);
-	tristate_pack(je->config_prof, out);
-	tristate_pack(jemalloc_value_is(&read, OPT_PROF), out);
-}
-
 static int look_inside(struct looker *l, const struct proc *p, bool values, struct pack *out,
 		       struct err *err)
 {
@@ -60,8 +49,15 @@ static int look_inside(struct looker *l, const struct proc *p, bool values, stru
 	if (jemalloc_find(p, &images, &found, &n, err) && err->code != ERR_NOJEMALLOC)
 		return -1;
 	pack_u64(out, n < WATCH_FOUND_MAX ? n : WATCH_FOUND_MAX);
-	for (size_t i = 0; i < n && i < WATCH_FOUND_MAX; i++)
-		pack_found(&found[i], p, values, out);
+	for (size_t i = 0; i < n && i < WATCH_FOUND_MAX; i++) {
+		struct jemalloc_values read = { .prof_active = TRI_UNKNOWN };
+
+		if (values)
+			jemalloc_read_values(&found[i], p, &read);
+		pack_u64(out, found[i].mallctl);
+		tristate_pack(found[i].config_prof, out);
+		tristate_pack(jemalloc_value_is(&read, OPT_PROF), out);
+	}
 	pack_u64(out, !n && holds_jemalloc(&images));
 	pack_err(out, n ? NULL : err);
 	return 0;

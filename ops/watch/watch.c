@@ -101,25 +101,6 @@ static void on_process(void *ctx, pid_t pid)
 	watch_find_later(&s->finder, pid);
 }
 
-static int tell_lost(struct state *s, struct err *err)
-{
-	uint64_t lost = watch_lost(s->watch), more = lost - s->sum.lost;
-
-	s->sum.lost = lost;
-	return more ? s->request->lost(s->request->ctx, more, err) : 0;
-}
-
-static int read_records(struct state *s, struct err *err)
-{
-	if (watch_read(s->watch, err))
-		return -1;
-	if (s->failed) {
-		*err = s->err;
-		return -1;
-	}
-	return tell_lost(s, err);
-}
-
 static int find_pids(struct state *s, struct err *err)
 {
 	for (size_t i = 0; i < s->request->n_pids; i++) {
@@ -207,6 +188,7 @@ static int turn(struct state *s, struct err *err)
 		[AT_STOP] = { .fd = s->request->stop_fd, .events = POLLIN },
 		[AT_OUT] = { .fd = s->request->out_fd },
 	};
+	uint64_t lost, more;
 	bool over;
 
 	for (size_t i = 0; i < s->n_pidfds; i++)
@@ -215,7 +197,16 @@ static int turn(struct state *s, struct err *err)
 		return err_raise_sys(err, ERROR_DUMPS_UNAWAITED, errno);
 	over = note_ended(s, fds + AT_PIDS) || (fds[AT_STOP].revents & POLLIN) ||
 	       (s->deadline_ms && now_ms() >= s->deadline_ms);
-	if (read_records(s, err))
+	if (watch_read(s->watch, err))
+		return -1;
+	if (s->failed) {
+		*err = s->err;
+		return -1;
+	}
+	lost = watch_lost(s->watch);
+	more = lost - s->sum.lost;
+	s->sum.lost = lost;
+	if (more && s->request->lost(s->request->ctx, more, err))
 		return -1;
 	if (fds[AT_OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
 		return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, EPIPE);
