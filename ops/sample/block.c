@@ -114,30 +114,6 @@ static bool is_file(int fd, const unsigned char *image, size_t len)
 	return (fcntl(fd, F_GET_SEALS) & MEMFD_SEALS) == MEMFD_SEALS;
 }
 
-/* Checks that it is the file which was mapped, and is sealed: the kernel is going to probe it. */
-static int open_file(const struct session *s, struct block *b, const unsigned char *image,
-		     size_t len, struct err *err)
-{
-	_cleanup_(cleanup_close) int fd = -1;
-	struct stat st;
-	char name[64];
-	dev_t memfds;
-
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, b->base,
-		 b->base + SAMPLER_STATE);
-	b->handle = door_proc_handle(s->proc.mm_pid, name);
-	if (b->handle < 0)
-		return err_raise_sys(err, ERROR_BLOCK_UNREADABLE, errno, SESSION_ARGS(s));
-	if (memfd_device(&memfds, err))
-		return -1;
-	if (fstat(b->handle, &st) || !S_ISREG(st.st_mode) || st.st_dev != memfds ||
-	    st.st_size != (off_t)len)
-		return not_ours(s, err);
-	if (memfd_open(b->handle, &fd, err))
-		return -1;
-	return is_file(fd, image, len) ? 0 : not_ours(s, err);
-}
-
 static int map_image(struct session *s, struct block *b, const unsigned char *image, size_t len,
 		     struct err *err)
 {
@@ -160,11 +136,28 @@ static int map_image(struct session *s, struct block *b, const unsigned char *im
 int block_map(struct session *s, struct block *b, struct err *err)
 {
 	_cleanup_(cleanup_free) unsigned char *image = NULL;
+	_cleanup_(cleanup_close) int fd = -1;
+	struct stat st;
+	char name[64];
+	dev_t memfds;
 	size_t len;
 
 	if (sampler_image(&image, &len, err) || (!b->base && map_image(s, b, image, len, err)))
 		return -1;
-	return open_file(s, b, image, len, err);
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, b->base,
+		 b->base + SAMPLER_STATE);
+	b->handle = door_proc_handle(s->proc.mm_pid, name);
+	if (b->handle < 0)
+		return err_raise_sys(err, ERROR_BLOCK_UNREADABLE, errno, SESSION_ARGS(s));
+	/* It must be the file which was mapped, and sealed: the kernel is going to probe it. */
+	if (memfd_device(&memfds, err))
+		return -1;
+	if (fstat(b->handle, &st) || !S_ISREG(st.st_mode) || st.st_dev != memfds ||
+	    st.st_size != (off_t)len)
+		return not_ours(s, err);
+	if (memfd_open(b->handle, &fd, err))
+		return -1;
+	return is_file(fd, image, len) ? 0 : not_ours(s, err);
 }
 
 /* hook_alloc_realloc of hook.h: 5.3.1 has hook_alloc_pvalloc before it. */

@@ -61,50 +61,37 @@ static const struct stack_copy *stack_of(const void *sample)
 		       : NULL;
 }
 
-static int find_stack(struct objects *all, const uint64_t *addrs, size_t depth, uint32_t *number,
-		      struct err *err)
-{
-	size_t n = all->stacks.n;
-
-	if (stack_table_find(&all->stacks, addrs, depth, number, err))
-		return -1;
-	if (*number < n)
-		return 0;
-	if (!vec_grow(all->sums, all->room_sums, n))
-		return err_no_memory(err);
-	all->sums[n] = (struct sums){ 0 };
-	return 0;
-}
-
-static int remember(struct objects *all, uint64_t id, const struct object *object, struct err *err)
-{
-	if (all->n >= OBJECTS_MAX || hashmap_get(&all->by_id, id) != HASHMAP_NONE)
-		return 0;
-	if (!vec_grow(all->v, all->room, all->n) || !hashmap_put(&all->by_id, id, (uint32_t)all->n))
-		return err_no_memory(err);
-	all->v[all->n++] = *object;
-	return 0;
-}
-
 static int add(void *state, const void *sample, const uint64_t *addrs, size_t depth,
 	       struct err *err)
 {
 	const struct heap_object *o = sample;
 	struct objects *all = state;
 	struct object object = { .time_ns = o->time_ns };
+	size_t n = all->stacks.n;
 	uint32_t number;
 
 	for (; depth > 1 && addrs[0] - all->base < SAMPLER_STATE; depth--)
 		addrs++;
-	if (find_stack(all, addrs, depth, &number, err))
+	if (stack_table_find(&all->stacks, addrs, depth, &number, err))
 		return -1;
+	if (number >= n) { /* it is new */
+		if (!vec_grow(all->sums, all->room_sums, n))
+			return err_no_memory(err);
+		all->sums[n] = (struct sums){ 0 };
+	}
 	object.stack = number;
 	object.n = (double)o->bytes / (double)o->size;
 	object.bytes = object.n * (double)sample_usable_size(o->size);
 	all->sums[number].n += object.n;
 	all->sums[number].bytes += object.bytes;
 	all->samples++;
-	return remember(all, o->id, &object, err);
+	if (all->n >= OBJECTS_MAX || hashmap_get(&all->by_id, o->id) != HASHMAP_NONE)
+		return 0;
+	if (!vec_grow(all->v, all->room, all->n) ||
+	    !hashmap_put(&all->by_id, o->id, (uint32_t)all->n))
+		return err_no_memory(err);
+	all->v[all->n++] = object;
+	return 0;
 }
 
 /* --- questions --- */
@@ -204,26 +191,6 @@ static void print(FILE *out, const struct counts *c)
 	fprintf(out, "  t*: %.0f: %.0f [%.0f: %.0f]\n", c->live_n, c->live_bytes, c->n, c->bytes);
 }
 
-static void print_all(FILE *out, const struct objects *all, uint64_t sample_bytes)
-{
-	struct counts total = { 0 }, c;
-
-	for (size_t i = 0; i < all->stacks.n; i++) {
-		c = counts_of(all, i, (double)sample_bytes);
-		total.n += c.n;
-		total.bytes += c.bytes;
-		total.live_n += c.live_n;
-		total.live_bytes += c.live_bytes;
-	}
-	fprintf(out, "heap_v2/%" PRIu64 "\n", sample_bytes);
-	print(out, &total);
-	for (uint32_t i = 0; i < all->stacks.n; i++) {
-		c = counts_of(all, i, (double)sample_bytes);
-		stack_table_print(&all->stacks, i, out);
-		print(out, &c);
-	}
-}
-
 static void add_up(struct objects *all, const struct sample_write *how, struct sampled *out)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -251,6 +218,7 @@ static int write_stacks(void *state, struct unpack *u, FILE *out, struct pack *a
 	struct objects *all = state;
 	struct sample_write how;
 	struct sampled got = { .samples = all->samples, .stacks = all->stacks.n };
+	struct counts total = { 0 }, c;
 
 	unpack_bytes(u, &how, sizeof(how));
 	if (!unpack_done(u) || !how.sample_bytes)
@@ -259,7 +227,20 @@ static int write_stacks(void *state, struct unpack *u, FILE *out, struct pack *a
 	for (size_t i = 0; i < all->stacks.n; i++)
 		got.allocated_bytes += (uint64_t)all->sums[i].bytes;
 	got.cut = all->stacks.shortened;
-	print_all(out, all, how.sample_bytes);
+	for (size_t i = 0; i < all->stacks.n; i++) {
+		c = counts_of(all, i, (double)how.sample_bytes);
+		total.n += c.n;
+		total.bytes += c.bytes;
+		total.live_n += c.live_n;
+		total.live_bytes += c.live_bytes;
+	}
+	fprintf(out, "heap_v2/%" PRIu64 "\n", how.sample_bytes);
+	print(out, &total);
+	for (uint32_t i = 0; i < all->stacks.n; i++) {
+		c = counts_of(all, i, (double)how.sample_bytes);
+		stack_table_print(&all->stacks, i, out);
+		print(out, &c);
+	}
 	pack_bytes(answer, &got, sizeof(got));
 	return 0;
 }

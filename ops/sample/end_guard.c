@@ -100,26 +100,12 @@ static bool is_libc(const struct image *img)
 	return false;
 }
 
-static void search_images(struct search *f)
-{
-	const struct images *images = &f->s->images;
-	bool is_static = true;
-
-	for (size_t i = 0; i < images->n; i++) {
-		if (!is_libc(&images->v[i]))
-			continue;
-		is_static = false;
-		search_image(f, &images->v[i]);
-	}
-	for (size_t i = 0; is_static && i < images->n; i++)
-		if (images->v[i].is_main)
-			search_image(f, &images->v[i]);
-}
-
 void end_guard_find(const struct session *s, uint64_t end, struct end_guard *guard)
 {
 	struct search f = { .s = s, .symbol = jemalloc_find_cleanup(s->je), .end = end };
+	const struct images *images = &s->images;
 	struct jemalloc_tsd tsd;
+	bool is_static = true;
 
 	*guard = (struct end_guard){ 0 };
 	/* Without a symbol, it is the only one in a library that contains only jemalloc. */
@@ -128,7 +114,15 @@ void end_guard_find(const struct session *s, uint64_t end, struct end_guard *gua
 	jemalloc_find_tsd(&tsd, s->je, s->proc.mm_pid);
 	if (!tsd.is_known || !jemalloc_tsd_in_use(&tsd, JEMALLOC_TSD_RECOMPUTE))
 		return;
-	search_images(&f);
+	for (size_t i = 0; i < images->n; i++) {
+		if (!is_libc(&images->v[i]))
+			continue;
+		is_static = false;
+		search_image(&f, &images->v[i]);
+	}
+	for (size_t i = 0; is_static && i < images->n; i++)
+		if (images->v[i].is_main)
+			search_image(&f, &images->v[i]);
 	if (f.n == 1)
 		*guard = (struct end_guard){ f.slot, f.cleanup, tsd.state };
 }
@@ -172,18 +166,6 @@ static bool is_elsewhere(const struct session *s, const struct waited *w)
 	       sc.nr >= 0;
 }
 
-static size_t wait_round(const struct session *s, struct waited *v, size_t n)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!is_elsewhere(s, &v[i]))
-			v[left++] = v[i];
-	if (left)
-		poll(NULL, 0, LOOK_MS);
-	return left;
-}
-
 int end_guard_wait(const struct session *s, struct err *err)
 {
 	_cleanup_(cleanup_free) struct waited *v = NULL;
@@ -201,8 +183,16 @@ int end_guard_wait(const struct session *s, struct err *err)
 		if (!has_run(s->proc.pid, tids[i], &v[i].ran_ns))
 			v[i].ran_ns = UINT64_MAX;
 	}
-	while (n && now_ms() < end_ms && !stop_asked(s->options->stop_fd))
-		n = wait_round(s, v, n);
+	while (n && now_ms() < end_ms && !stop_asked(s->options->stop_fd)) {
+		size_t left = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (!is_elsewhere(s, &v[i]))
+				v[left++] = v[i];
+		n = left;
+		if (n)
+			poll(NULL, 0, LOOK_MS);
+	}
 	if (!n)
 		return 0;
 	err_raise(err, ERROR_THREAD_NOT_SEEN, SESSION_ARGS(s), .tid = v[0].tid);

@@ -98,36 +98,28 @@ static int predict(struct sampling *g, struct err *err)
 
 /* --- sampling --- */
 
-/* Calls what is there now: the process may have become another program. */
-static int find_and_remove(struct session *s, struct sampling *g, const struct ops_options *options,
-			   struct err *err)
-{
-	struct block b = { .base = g->block.base, .seed = g->block.seed };
-
-	s->question = block_answer;
-	if (session_open(s, g->s->proc.pid, options, err) || block_find(s, &b, err))
-		return -1;
-	return b.base ? block_remove(s, &b, false, err) : 0;
-}
-
 /* In a session of its own, even if we are to end. */
 static int remove_block(struct sampling *g, struct err *err)
 {
 	struct ops_options patient = *g->s->options;
-	int failed = -1;
+	bool failed = true;
 
 	patient.stop_fd = -1;
 	patient.start_time = g->s->proc.start_time;
 	patient.wait_ms = REMOVE_WAIT_MS;
 	for (int i = 0; i < REMOVE_TRIES && failed && !proc_replaced(&g->s->proc); i++) {
 		_cleanup_(session_close) struct session s = SESSION_INIT;
+		/* What is there now: the process may have become another program. */
+		struct block b = { .base = g->block.base, .seed = g->block.seed };
 
-		failed = find_and_remove(&s, g, &patient, err);
+		s.question = block_answer;
+		failed = session_open(&s, g->s->proc.pid, &patient, err) ||
+			 block_find(&s, &b, err) || (b.base && block_remove(&s, &b, false, err));
 		if (s.cost.stops)
 			cost_add(&g->s->cost, &s.cost);
 	}
 	g->block.may_be_in = failed;
-	return failed;
+	return failed ? -1 : 0;
 }
 
 static void close_sampling(struct sampling *g)
@@ -183,29 +175,6 @@ static int count_allocations(struct sampling *g, struct err *err)
 	return err_raise(err, ERROR_SAMPLING_ENDED, SESSION_ARGS(g->s));
 }
 
-static int check_cost(struct sampling *g, struct err *err)
-{
-	if (now_ms() < g->counted_ms + COUNT_MS)
-		return 0;
-	g->counted_ms = now_ms();
-	g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
-	return count_allocations(g, err) || timed_check_overhead(&g->timed, overhead_ns(g), err)
-		       ? -1
-		       : 0;
-}
-
-static void tell(struct sampling *g)
-{
-	const struct ops_sample_request *q = g->request;
-
-	if (!q->progress || now_ms() < g->told_ms + q->progress_ms)
-		return;
-	g->told_ms = now_ms();
-	g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
-	g->told.samples = g->counts.objects;
-	q->progress(q->ctx, &g->told);
-}
-
 /* What was live when the block was removed, or when the process ended. */
 static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err)
 {
@@ -233,13 +202,25 @@ static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err
 
 static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
 {
+	const struct ops_sample_request *q = g->request;
 	bool more;
 
 	do {
-		if (timed_wait(&g->timed, &more, err) || take(g, TIMED_ROUND_MS, err) ||
-		    check_cost(g, err))
+		if (timed_wait(&g->timed, &more, err) || take(g, TIMED_ROUND_MS, err))
 			return -1;
-		tell(g);
+		if (now_ms() >= g->counted_ms + COUNT_MS) {
+			g->counted_ms = now_ms();
+			g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
+			if (count_allocations(g, err) ||
+			    timed_check_overhead(&g->timed, overhead_ns(g), err))
+				return -1;
+		}
+		if (q->progress && now_ms() >= g->told_ms + q->progress_ms) {
+			g->told_ms = now_ms();
+			g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
+			g->told.samples = g->counts.objects;
+			q->progress(q->ctx, &g->told);
+		}
 	} while (more);
 	g->s->recorded_ms = timed_elapsed_ms(&g->timed);
 	return take_rest(g, out, err);
@@ -288,41 +269,32 @@ static int open_output(struct sampling *g, struct err *err)
 		       : err_no_memory(err);
 }
 
-static int attach(struct sampling *g, struct err *err)
-{
-	const struct sampler_offsets *at = &sampler_offsets;
-	const struct heap_probes probes = {
-		.pid = g->s->proc.mm_pid,
-		.handle = g->block.handle,
-		.alloc = { at->alloc_probe, at->alloc_semaphore },
-		.free = { at->free_probe, at->free_semaphore },
-	};
-
-	return heap_attach(g->heap, &probes, err);
-}
-
-/* A block that a killed run left, and that had no chance to remove itself. */
-static int remove_left(struct sampling *g, struct err *err)
-{
-	return g->block.base && g->block.phase != SAMPLER_OUT
-		       ? block_remove(g->s, &g->block, true, err)
-		       : 0;
-}
-
 static int begin(struct sampling *g, struct err *err)
 {
 	const struct ops_sample_request *q = g->request;
+	const struct sampler_offsets *at = &sampler_offsets;
+	struct heap_probes probes = {
+		.pid = g->s->proc.mm_pid,
+		.alloc = { at->alloc_probe, at->alloc_semaphore },
+		.free = { at->free_probe, at->free_semaphore },
+	};
 
 	g->living = calloc(HEAP_LIVE_MAX, sizeof(*g->living));
 	if (!g->living)
 		return err_no_memory(err);
 	if (check(g, err) || session_open_injector(g->s, err) || open_output(g, err) ||
-	    heap_open(&g->heap, on_object, g, err) || predict(g, err) || remove_left(g, err) ||
-	    block_map(g->s, &g->block, err) ||
-	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
-	    sample_began(&g->collector, g->s, g->block.base, err) || attach(g, err))
+	    heap_open(&g->heap, on_object, g, err) || predict(g, err))
 		return session_failed(g->s, err);
-	if (block_guard(g->s, &g->block, err) ||
+	/* A block that a killed run left, and that had no chance to remove itself. */
+	if (g->block.base && g->block.phase != SAMPLER_OUT &&
+	    block_remove(g->s, &g->block, true, err))
+		return session_failed(g->s, err);
+	if (block_map(g->s, &g->block, err) ||
+	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
+	    sample_began(&g->collector, g->s, g->block.base, err))
+		return session_failed(g->s, err);
+	probes.handle = g->block.handle;
+	if (heap_attach(g->heap, &probes, err) || block_guard(g->s, &g->block, err) ||
 	    block_install(g->s, &g->block, sample_bytes(q), err))
 		return session_failed(g->s, err);
 	look_end(g->s);
