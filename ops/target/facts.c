@@ -43,11 +43,15 @@ static void add_build_ids(FILE *f, const struct images *images)
 	}
 }
 
-static void add_all(FILE *f, const struct session *s)
+static int make_text(const struct session *s, char **text, size_t *len, struct err *err)
 {
+	FILE *f = open_memstream(text, len);
 	char host[256] = "";
 	struct timespec now;
+	bool failed;
 
+	if (!f)
+		return err_raise_sys(err, ERROR_FACTS_UNWRITTEN, errno);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (gethostname(host, sizeof(host) - 1))
 		*host = '\0';
@@ -65,16 +69,6 @@ static void add_all(FILE *f, const struct session *s)
 	if (s->opt_active != TRI_UNKNOWN)
 		add_text(f, "opt.prof_active", s->opt_active == TRI_YES ? "true" : "false");
 	add_build_ids(f, &s->images);
-}
-
-static int make_text(const struct session *s, char **text, size_t *len, struct err *err)
-{
-	FILE *f = open_memstream(text, len);
-	bool failed;
-
-	if (!f)
-		return err_raise_sys(err, ERROR_FACTS_UNWRITTEN, errno);
-	add_all(f, s);
 	failed = ferror(f);
 	if (fclose(f) || failed) {
 		free(take_ptr(*text));

@@ -73,25 +73,6 @@ static int working_dir(pid_t pid, char *buf, size_t size)
 	return snprintf(buf, size, "%s", cwd[len] ? cwd + len : "/") < (int)size ? 0 : -1;
 }
 
-static int make_absolute(struct inside *in, const struct proc *p, const char *path, struct err *err)
-{
-	char cwd[PATH_MAX], whole[PATH_MAX * 2];
-
-	if (*path == '/') {
-		in->path = strdup(path);
-	} else {
-		if (working_dir(p->mm_pid, cwd, sizeof(cwd))) {
-			err_raise(err, ERROR_NO_WORKING_DIRECTORY);
-			return err_explain(err);
-		}
-		snprintf(whole, sizeof(whole), "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
-		in->path = strdup(whole);
-	}
-	if (!in->path)
-		return err_no_memory(err);
-	return 0;
-}
-
 /* --- questions for a child --- */
 
 /* A question, and what the child found. */
@@ -212,9 +193,20 @@ int inside_open(struct inside *in, const struct session *s, const char *path, bo
 		.in = in, .find = open_folder, .to_write = to_write, .stoppable = true
 	};
 
+	char cwd[PATH_MAX], whole[PATH_MAX * 2];
+
 	in->s = s;
-	if (make_absolute(in, &s->proc, path, err))
-		return -1;
+	if (*path == '/') {
+		in->path = strdup(path);
+	} else if (working_dir(s->proc.mm_pid, cwd, sizeof(cwd))) {
+		err_raise(err, ERROR_NO_WORKING_DIRECTORY);
+		return err_explain(err);
+	} else {
+		snprintf(whole, sizeof(whole), "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
+		in->path = strdup(whole);
+	}
+	if (!in->path)
+		return err_no_memory(err);
 	in->name = strdup(strrchr(in->path, '/') + 1);
 	if (!in->name)
 		return err_no_memory(err);

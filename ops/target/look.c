@@ -69,17 +69,6 @@ static int find(struct session *s, struct unpack *nothing, struct pack *p, struc
 	return 0;
 }
 
-static int find_site(struct session *s, struct pack *p, struct err *err)
-{
-	struct callsite *site;
-
-	if (injector_site_find(&site, &s->proc, &s->images, s->maps.n, s->je, err))
-		return -1;
-	injector_site_pack(site, p);
-	injector_site_free(site);
-	return 0;
-}
-
 /* As a library, or in the program itself, which then contains its version (LUAJIT_VERSION). */
 static bool runs_luajit(struct images *images)
 {
@@ -93,27 +82,13 @@ static bool runs_luajit(struct images *images)
 	return false;
 }
 
-static void read_values(struct session *s, struct pack *p)
-{
-	struct jemalloc_values values;
-
-	jemalloc_read_values(s->je, &s->proc, &values);
-	jemalloc_opts_pack(s->je, &values, p);
-	pack_u64(p, runs_luajit(&s->images));
-}
-
-static void find_dump(struct session *s, struct pack *p)
-{
-	struct jemalloc_dump dump;
-
-	jemalloc_find_dump(s->je, &s->proc, &dump);
-	jemalloc_dump_pack(&dump, p);
-}
-
 static int answer(struct session *s, struct unpack *u, struct pack *p, struct err *err)
 {
 	enum question question = (enum question)unpack_max(u, QUESTIONS - 1);
 	size_t je = (size_t)unpack_u64(u);
+	struct jemalloc_values values;
+	struct jemalloc_dump dump;
+	struct callsite *site;
 
 	unpack_into(u, s->version, sizeof(s->version));
 	if (je >= s->n_jemallocs)
@@ -121,15 +96,22 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 	s->je = s->jemallocs + je;
 	switch (question) {
 	case ASK_SITE:
-		return find_site(s, p, err);
+		if (injector_site_find(&site, &s->proc, &s->images, s->maps.n, s->je, err))
+			return -1;
+		injector_site_pack(site, p);
+		injector_site_free(site);
+		break;
 	case ASK_VALUES:
-		read_values(s, p);
+		jemalloc_read_values(s->je, &s->proc, &values);
+		jemalloc_opts_pack(s->je, &values, p);
+		pack_u64(p, runs_luajit(&s->images));
 		break;
 	case ASK_ACTIVE:
 		pack_u64(p, jemalloc_confirm_active(s->je, s->proc.mm_pid));
 		break;
 	case ASK_DUMP:
-		find_dump(s, p);
+		jemalloc_find_dump(s->je, &s->proc, &dump);
+		jemalloc_dump_pack(&dump, p);
 		break;
 	case ASK_OTHER:
 		if (!s->question)

@@ -171,11 +171,12 @@ static int by_rss(const void *a, const void *b)
 	return x->map->start < y->map->start ? -1 : 1;
 }
 
-/* Joins the mappings of one name. */
-static size_t join(struct mapping *v, size_t n)
+/* Reorders `v`. */
+static void find_largest(struct memory *m, struct mapping *v, size_t n)
 {
 	size_t kept = 0;
 
+	/* Joins the mappings of one name. */
 	qsort(v, n, sizeof(*v), by_name);
 	for (size_t i = 0; i < n; i++) {
 		struct mapping *last = kept ? &v[kept - 1] : NULL;
@@ -185,15 +186,8 @@ static size_t join(struct mapping *v, size_t n)
 		else
 			v[kept++] = v[i];
 	}
-	return kept;
-}
-
-/* Reorders `v`. */
-static void find_largest(struct memory *m, struct mapping *v, size_t n)
-{
-	n = join(v, n);
-	qsort(v, n, sizeof(*v), by_rss);
-	for (size_t i = 0; i < n && i < MEMORY_ITEMS && v[i].sum.rss; i++) {
+	qsort(v, kept, sizeof(*v), by_rss);
+	for (size_t i = 0; i < kept && i < MEMORY_ITEMS && v[i].sum.rss; i++) {
 		struct memory_item *item = &m->items[m->n_items++];
 		size_t len = strlen(v[i].map->path), room = sizeof(item->path) - 1;
 

@@ -13,14 +13,6 @@
 #define PPID_FIELD 4
 #define START_TIME_FIELD 22
 
-static int append(pid_t **v, size_t *n, size_t *room, pid_t pid, struct err *err)
-{
-	if (!vec_grow(*v, *room, *n))
-		return err_no_memory(err);
-	(*v)[(*n)++] = pid;
-	return 0;
-}
-
 int pids_read(pid_t **pids, size_t *n, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = opendir("/proc");
@@ -33,8 +25,11 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	while (errno = 0, (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 
-		if (pid > 0 && append(&v, &count, &room, pid, err))
-			return -1;
+		if (pid <= 0)
+			continue;
+		if (!vec_grow(v, room, count))
+			return err_no_memory(err);
+		v[count++] = pid;
 	}
 	if (errno)
 		return err_raise_sys(err, ERROR_PROC_UNLISTED, errno);

@@ -55,19 +55,15 @@ static int advise_without_prof(const struct session *s, struct err *err)
 		       : -1;
 }
 
-static int advise_other_jemalloc(const struct session *s, struct err *err)
-{
-	/* The program calls it by its own names, or as its own malloc(3). */
-	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
-		return err_advise(err, strcmp(s->je->prefix, "_rjem_") ? FIX_BUILD_WITH_PROF
-								       : FIX_BUILD_WITH_PROF_RUST);
-	return err_advise(err, FIX_RUN_WITH_PROF);
-}
-
 int session_no_config_prof(const struct session *s, struct err *err)
 {
 	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
-	advise_other_jemalloc(s, err);
+	/* The program calls it by its own names, or as its own malloc(3). */
+	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
+		err_advise(err, strcmp(s->je->prefix, "_rjem_") ? FIX_BUILD_WITH_PROF
+								: FIX_BUILD_WITH_PROF_RUST);
+	else
+		err_advise(err, FIX_RUN_WITH_PROF);
 	return advise_without_prof(s, err);
 }
 
@@ -129,15 +125,6 @@ struct gate {
 };
 enum { GATE_VERSION, GATE_CONFIG_PROF, GATE_OPT_PROF, GATE_CALLS };
 
-/* The expected version is known: if another comes back, no further call is made. */
-static struct call confirm(const struct session *s, struct gate *gate)
-{
-	struct call call = call_read_string("version", gate->confirmed, sizeof(gate->confirmed));
-
-	call.expect = s->je->version;
-	return call;
-}
-
 static void add_gate(struct gate *gate, struct call calls[GATE_CALLS])
 {
 	static const bool yes = true;
@@ -185,8 +172,11 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 
 	if (run->n > SESSION_CALLS_MAX)
 		return err_raise(err, ERROR_TOO_MANY_CALLS, .number = (int64_t)run->n);
-	if (n_confirm)
-		all[0] = confirm(s, &gate);
+	if (n_confirm) {
+		/* The expected version is known: if another comes back, no further call is made. */
+		all[0] = call_read_string("version", gate.confirmed, sizeof(gate.confirmed));
+		all[0].expect = s->je->version;
+	}
 	memcpy(first, run->calls, n_first * sizeof(*all));
 	if (n_gate)
 		add_gate(&gate, gates);

@@ -7,28 +7,20 @@
 
 #include <errno.h>
 
-static int no_unwinder(const struct session *s, struct err *err)
-{
-	err_raise(err, ERROR_COMPILER_UNWINDER, SESSION_ARGS(s));
-	return err_advise(err, FIX_OTHER_UNWINDER_OR_FORCE);
-}
-
-static int unknown_unwinder(const struct session *s, struct err *err)
-{
-	err_raise(err, ERROR_UNWINDER_NOT_KNOWN, SESSION_ARGS(s));
-	return err_advise(err, FIX_SEE_HOW_BUILT_OR_FORCE);
-}
-
 /*
  * libgcc's unwinder aborts the program when a frame of LuaJIT's compiled code is on the stack. Seen
  * with knot-resolver 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its start.
  */
 int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
 {
-	if (unwinder == UNWINDER_COMPILER)
-		return no_unwinder(s, err);
-	if (unwinder == UNWINDER_UNKNOWN)
-		return unknown_unwinder(s, err);
+	if (unwinder == UNWINDER_COMPILER) {
+		err_raise(err, ERROR_COMPILER_UNWINDER, SESSION_ARGS(s));
+		return err_advise(err, FIX_OTHER_UNWINDER_OR_FORCE);
+	}
+	if (unwinder == UNWINDER_UNKNOWN) {
+		err_raise(err, ERROR_UNWINDER_NOT_KNOWN, SESSION_ARGS(s));
+		return err_advise(err, FIX_SEE_HOW_BUILT_OR_FORCE);
+	}
 	if (unwinder != UNWINDER_LIBGCC || !s->luajit)
 		return 0;
 	err_raise(err, ERROR_LUAJIT_MAY_ABORT, SESSION_ARGS(s));
@@ -137,12 +129,6 @@ static int has_room(struct session *s, const struct jemalloc_values *values, int
 	return sampling_has_room(s, lg, err);
 }
 
-/* Names that this jemalloc lacks, as config.prof_frameptr before 5.3.1, are false. */
-static enum tristate answer_or_no(const struct call *call)
-{
-	return call->made && call->ret == ENOENT ? TRI_NO : call_answer(call);
-}
-
 static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enum tristate *gdump,
 			struct err *err)
 {
@@ -154,21 +140,17 @@ static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enu
 		call_read("opt.prof_gdump", &dumps, sizeof(dumps)),
 	};
 	const size_t n = sizeof(calls) / sizeof(*calls);
+	enum tristate frames;
 
 	for (size_t i = 0; i < n; i++)
 		calls[i].flags |= CALL_KEEP_GOING;
 	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err))
 		return -1;
-	*unwinder = jemalloc_unwinder(call_answer(&calls[0]), call_answer(&calls[1]),
-				      answer_or_no(&calls[2]));
+	/* Names that this jemalloc lacks, as config.prof_frameptr before 5.3.1, are false. */
+	frames = calls[2].made && calls[2].ret == ENOENT ? TRI_NO : call_answer(&calls[2]);
+	*unwinder = jemalloc_unwinder(call_answer(&calls[0]), call_answer(&calls[1]), frames);
 	*gdump = call_answer(&calls[3]);
 	return 0;
-}
-
-static int not_asked(const struct session *s, struct err *err)
-{
-	err_raise(err, ERROR_SAMPLING_UNCERTAIN, SESSION_ARGS(s));
-	return err_advise(err, FIX_DROP_POKE_OR_FORCE);
 }
 
 int sampling_may_begin(struct session *s, int lg_sample, struct err *err)
@@ -183,8 +165,10 @@ int sampling_may_begin(struct session *s, int lg_sample, struct err *err)
 	gdump = jemalloc_value_is(&values, OPT_PROF_GDUMP);
 	/* If opt.prof is false, the calls fail with that. */
 	if (!unwinder || gdump == TRI_UNKNOWN || jemalloc_value_is(&values, OPT_PROF) == TRI_NO) {
-		if (!s->inj)
-			return not_asked(s, err);
+		if (!s->inj) {
+			err_raise(err, ERROR_SAMPLING_UNCERTAIN, SESSION_ARGS(s));
+			return err_advise(err, FIX_DROP_POKE_OR_FORCE);
+		}
 		if (ask_sampling(s, &unwinder, &gdump, err))
 			return -1;
 	}

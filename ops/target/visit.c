@@ -26,16 +26,6 @@ static bool is_one_of(pid_t tid, const pid_t *v, size_t n)
 	return false;
 }
 
-static int check_only(const struct session *s, const pid_t *tids, size_t n, const pid_t *only,
-		      size_t n_only, struct err *err)
-{
-	for (size_t i = 0; i < n_only; i++) {
-		if (!is_one_of(only[i], tids, n))
-			return err_raise(err, ERROR_NO_THREAD_OF, SESSION_ARGS(s), .tid = only[i]);
-	}
-	return 0;
-}
-
 static int list_threads(const struct session *s, const pid_t *only, size_t n_only,
 			struct ops_threads *list, struct err *err)
 {
@@ -44,8 +34,12 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 	struct proc_status status;
 	size_t n;
 
-	if (proc_threads(s->proc.pid, &tids, &n, err) || check_only(s, tids, n, only, n_only, err))
+	if (proc_threads(s->proc.pid, &tids, &n, err))
 		return -1;
+	for (size_t i = 0; i < n_only; i++) {
+		if (!is_one_of(only[i], tids, n))
+			return err_raise(err, ERROR_NO_THREAD_OF, SESSION_ARGS(s), .tid = only[i]);
+	}
 	list->v = calloc(n + 1, sizeof(*list->v));
 	if (!list->v)
 		return err_no_memory(err);
@@ -177,19 +171,6 @@ static bool is_tolerable(const struct session *s, const struct err *err, unsigne
 	}
 }
 
-static void not_reached(struct ops_thread *t, const struct err *err)
-{
-	t->state = err->code == ERR_UNSAFE || err->code == ERR_BUSY ? OPS_THREAD_UNREAD
-								    : OPS_THREAD_REFUSED;
-	err_text(err, t->reason, sizeof(t->reason));
-}
-
-static void drop(struct ops_threads *list, size_t i)
-{
-	list->n--;
-	memmove(&list->v[i], &list->v[i + 1], (list->n - i) * sizeof(*list->v));
-}
-
 static void count(struct ops_threads *list)
 {
 	list->missed = list->unasked = 0;
@@ -197,18 +178,6 @@ static void count(struct ops_threads *list)
 		list->missed += list->v[i].state != OPS_THREAD_READ;
 		list->unasked += list->v[i].state == OPS_THREAD_UNASKED;
 	}
-}
-
-/* The threads that were not reached are unchanged. */
-static void set_unasked(struct ops_threads *list, bool stopped)
-{
-	if (!list->unasked)
-		return;
-	err_raise(&list->warning,
-		  stopped ? ERROR_THREADS_UNASKED_STOPPED : ERROR_THREADS_UNASKED_LATE,
-		  .count = (int64_t)list->unasked, .number = (int64_t)list->n);
-	if (!stopped)
-		err_advise(&list->warning, FIX_LONGER_TIMEOUT);
 }
 
 struct round {
@@ -234,7 +203,8 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 			break;
 		if (visit_one(s, visit, r->search_ms < left_ms ? r->search_ms : left_ms, t, err)) {
 			if (err->code == ERR_NOPROC && proc_alive(&s->proc)) {
-				drop(list, i);
+				list->n--;
+				memmove(t, t + 1, (list->n - i) * sizeof(*t));
 				continue;
 			}
 			r->stopped = stop_asked(s->options->stop_fd);
@@ -242,7 +212,10 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 				break;
 			if (!is_tolerable(s, err, &r->lost))
 				return -1;
-			not_reached(t, err);
+			t->state = err->code == ERR_UNSAFE || err->code == ERR_BUSY
+					   ? OPS_THREAD_UNREAD
+					   : OPS_THREAD_REFUSED;
+			err_text(err, t->reason, sizeof(t->reason));
 		}
 		i++;
 	}
@@ -264,7 +237,14 @@ int visit_threads(struct session *s, const struct visit *visit, const pid_t *onl
 		ret = visit_round(s, visit, &r, list, err);
 		count(list);
 	}
-	set_unasked(list, r.stopped);
+	/* The threads that were not reached are unchanged. */
+	if (list->unasked) {
+		err_raise(&list->warning,
+			  r.stopped ? ERROR_THREADS_UNASKED_STOPPED : ERROR_THREADS_UNASKED_LATE,
+			  .count = (int64_t)list->unasked, .number = (int64_t)list->n);
+		if (!r.stopped)
+			err_advise(&list->warning, FIX_LONGER_TIMEOUT);
+	}
 	if (s->options->progress)
 		s->options->progress(s->options->ctx, list->n, list->n);
 	return ret;
