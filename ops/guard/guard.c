@@ -192,27 +192,6 @@ static int wait_for(struct waiting *w, int fd, short events, struct err *err)
 	return 0;
 }
 
-static int gather(const struct guard *g, struct waiting *w, struct err *err)
-{
-	w->n = 0;
-	if (wait_for(w, g->options.stop_fd, POLLIN, err) ||
-	    wait_for(w, g->request->out_fd, 0, err) || wait_for(w, g->looking.pidfd, POLLIN, err))
-		return -1;
-	w->jobs = w->n;
-	for (size_t i = 0; i < JOBS_MAX; i++) {
-		if (wait_for(w, g->jobs[i].member ? g->jobs[i].process.pidfd : -1, POLLIN, err))
-			return -1;
-	}
-	w->groups = w->n;
-	for (size_t i = 0; i < g->groups.n; i++) {
-		for (size_t j = 0; j < g->request->n_rules; j++) {
-			if (wait_for(w, g->groups.v[i]->fds[j], POLLPRI, err))
-				return -1;
-		}
-	}
-	return 0;
-}
-
 /* They may have changed a lot since they were read last. */
 static void read_members(const struct guard *g, const struct group *group)
 {
@@ -252,8 +231,22 @@ static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, stru
 {
 	uint64_t now = now_ms();
 
-	if (gather(g, w, err))
+	w->n = 0;
+	if (wait_for(w, g->options.stop_fd, POLLIN, err) ||
+	    wait_for(w, g->request->out_fd, 0, err) || wait_for(w, g->looking.pidfd, POLLIN, err))
 		return -1;
+	w->jobs = w->n;
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (wait_for(w, g->jobs[i].member ? g->jobs[i].process.pidfd : -1, POLLIN, err))
+			return -1;
+	}
+	w->groups = w->n;
+	for (size_t i = 0; i < g->groups.n; i++) {
+		for (size_t j = 0; j < g->request->n_rules; j++) {
+			if (wait_for(w, g->groups.v[i]->fds[j], POLLPRI, err))
+				return -1;
+		}
+	}
 	if (poll(w->fds, w->n, until_ms > now ? (int)(until_ms - now) : 0) < 0)
 		return errno == EINTR ? 0 : err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
 	if (w->fds[1].revents & (POLLERR | POLLHUP))

@@ -161,15 +161,10 @@ static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 
 /* --- starting them --- */
 
-/* Without it a profile holds little; but a due profile does not wait for it a second time. */
-static bool activates_first(const struct member *m)
-{
-	return m->activate && (!m->due.rule || !m->failures);
-}
-
 static int start(struct guard *g, struct job *job, struct member *m, struct err *err)
 {
-	bool activates = activates_first(m);
+	/* Without it a profile holds little; but a due one does not wait for it a second time. */
+	bool activates = m->activate && (!m->due.rule || !m->failures);
 	struct work work = {
 		.guard = g,
 		.options = g->options,

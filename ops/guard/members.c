@@ -77,17 +77,6 @@ static void caution(const struct guard *g, const struct err *warning)
 	g->request->on_warning(g->request->ctx, warning);
 }
 
-static void caution_of(const struct guard *g, enum error id, enum fix fix,
-		       const struct ops_match *who)
-{
-	struct err warning = ERR_INIT;
-
-	err_raise(&warning, id, .pid = who->pid, .comm = who->comm);
-	if (fix)
-		err_advise(&warning, fix, .pid = who->pid);
-	caution(g, &warning);
-}
-
 /* Warns if pressure or events cannot be observed: the rule can never fire then. */
 static void warn_unobservable(const struct guard *g, const struct member *m)
 {
@@ -140,8 +129,13 @@ static int add(struct guard *g, const struct ops_match *who, bool named, enum tr
 	if (named)
 		warn_unobservable(g, m);
 	m->activate = g->request->activate && needs_prof(g) && active != TRI_YES;
-	if (g->request->action == OPS_GUARD_DUMP && !m->activate && active == TRI_NO)
-		caution_of(g, ERROR_NOTHING_SAMPLED_YET, FIX_ACTIVATE_BEFORE, who);
+	if (g->request->action == OPS_GUARD_DUMP && !m->activate && active == TRI_NO) {
+		struct err warning = ERR_INIT;
+
+		err_raise(&warning, ERROR_NOTHING_SAMPLED_YET, .pid = who->pid, .comm = who->comm);
+		err_advise(&warning, FIX_ACTIVATE_BEFORE, .pid = who->pid);
+		caution(g, &warning);
+	}
 	return 0;
 }
 
@@ -156,29 +150,22 @@ static bool is_guarded(const struct guard *g, pid_t pid)
 
 /* --- named processes --- */
 
-static int list_one(const struct ops_match *who, const struct ops_options *options,
-		    struct ops_list *out, struct err *err)
-{
-	const struct ops_list_request request = {
-		.debuginfod = options->debuginfod,
-		.stop_fd = options->stop_fd,
-		.only = &who->pid,
-		.n_only = 1,
-	};
-
-	return ops_list(&request, out, err);
-}
-
 static int add_named(struct guard *g, const struct ops_match *who, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options options = g->options;
+	const struct ops_list_request request = {
+		.debuginfod = options.debuginfod,
+		.stop_fd = options.stop_fd,
+		.only = &who->pid,
+		.n_only = 1,
+	};
 
 	options.start_time = who->start_time;
 	options.turn_fd = 0;
 	if (session_open_proc(&s, who->pid, &options, err) || session_may_trace(&s, err) ||
-	    session_find_jemalloc(&s, err) || list_one(who, &options, &list, err))
+	    session_find_jemalloc(&s, err) || ops_list(&request, &list, err))
 		return -1;
 	if (needs_prof(g) && list.n && list.v[0].opt_prof == TRI_NO) {
 		err_raise(err, ERROR_OPT_PROF_FALSE, .pid = who->pid, .comm = who->comm);
@@ -199,13 +186,6 @@ int members_begin(struct guard *g, struct err *err)
 
 /* --- matching processes --- */
 
-static struct scanned *scanned_before(const struct guard *g, pid_t pid)
-{
-	return g->scanned
-		       ? bsearch(&pid, g->scanned, g->n_scanned, sizeof(*g->scanned), proc_by_pid)
-		       : NULL;
-}
-
 /* Puts the candidates among all these in `found`; remembers which ones were inspected. */
 static int match_new(struct guard *g, const pid_t *pids, size_t n, bool all,
 		     struct ops_matches *found, struct err *err)
@@ -218,7 +198,10 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool all,
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_(proc_close) struct proc p = { 0 };
-		const struct scanned *before = scanned_before(g, pids[i]);
+		const struct scanned *before = g->scanned
+						       ? bsearch(&pids[i], g->scanned, g->n_scanned,
+								 sizeof(*g->scanned), proc_by_pid)
+						       : NULL;
 		struct err ended;
 
 		scanned[i].pid = pids[i];

@@ -53,23 +53,6 @@ static int parse_psi(const char *text, const char *amount, struct guard_rule *r,
 	return 0;
 }
 
-static int parse_event(const char *text, const char *name, struct guard_rule *r, struct err *err)
-{
-	for (int i = 0; i < GUARD_EVENTS; i++) {
-		r->event = (enum guard_event)i;
-		if (!strcmp(name, events[i]))
-			return 0;
-	}
-	return unknown(text, err);
-}
-
-static int parse_every(const char *every, struct guard_rule *r, struct err *err)
-{
-	if (text_duration_parse(every, &r->every_ms, err))
-		return -1;
-	return r->every_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
-}
-
 /* What follows `start` in `text`; NULL if it does not begin with that. */
 static const char *behind(const char *text, const char *start)
 {
@@ -87,11 +70,18 @@ static int parse(const char *text, struct guard_rule *r, struct err *err)
 	}
 	if ((rest = behind(text, "event:"))) {
 		r->kind = GUARD_EVENT;
-		return parse_event(text, rest, r, err);
+		for (int i = 0; i < GUARD_EVENTS; i++) {
+			r->event = (enum guard_event)i;
+			if (!strcmp(rest, events[i]))
+				return 0;
+		}
+		return unknown(text, err);
 	}
 	if ((rest = behind(text, "every "))) {
 		r->kind = GUARD_EVERY;
-		return parse_every(rest, r, err);
+		if (text_duration_parse(rest, &r->every_ms, err))
+			return -1;
+		return r->every_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 	}
 	r->kind = GUARD_LEVEL;
 	ret = until_parse(text, &r->level, err);
