@@ -205,20 +205,6 @@ static void plan(struct reader *r, struct session *s)
 	add_call(r, "opt.lg_prof_interval", &v->lg_interval, sizeof(int64_t));
 }
 
-static void take_results(struct reader *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		bool known = call_succeeded(&r->calls[i]);
-
-		if (r->of[i])
-			r->of[i]->known |= known; /* may be known from memory already */
-		else if (r->calls[i].old == r->values->malloc_conf)
-			r->values->has_malloc_conf = known;
-		else if (r->calls[i].old == r->values->prefix)
-			r->values->has_prefix = known;
-	}
-}
-
 static void check_by_run(struct session *s, struct ops_check *rows, struct check_values *values)
 {
 	struct reader r = { .values = values };
@@ -230,7 +216,16 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 		check_failed(&rows[CHECK_INJECTION], &err);
 		return;
 	}
-	take_results(&r);
+	for (size_t i = 0; i < r.n; i++) {
+		bool known = call_succeeded(&r.calls[i]);
+
+		if (r.of[i])
+			r.of[i]->known |= known; /* may be known from memory already */
+		else if (r.calls[i].old == values->malloc_conf)
+			values->has_malloc_conf = known;
+		else if (r.calls[i].old == values->prefix)
+			values->has_prefix = known;
+	}
 	check_passed(&rows[CHECK_INJECTION], "thread %d was stopped for %llu µs (%s mode)",
 		     s->cost.tid, (unsigned long long)s->cost.pause_us,
 		     injector_mode_name(s->cost.mode));

@@ -196,20 +196,15 @@ static void read_symbols(const struct session *s, struct sources *all, struct op
 		check_unknown(c, "no symbol %smalloc_conf can be read", prefix);
 }
 
-/* "/etc/malloc.conf" with the prefix, if the image contains that text. */
-static void link_name(const struct session *s, char *buf, size_t size)
-{
-	snprintf(buf, size, "/etc/%smalloc.conf", s->je->prefix);
-	if (!image_search(s->je->image, PF_R, buf, strlen(buf) + 1))
-		snprintf(buf, size, "/etc/malloc.conf");
-}
-
 static void read_link(const struct session *s, struct source *src, struct ops_check *c)
 {
 	char name[sizeof(s->je->prefix) + 20], shown[sizeof(name) * 4], safe[QUOTED_SIZE];
 	struct err err = ERR_INIT;
 
-	link_name(s, name, sizeof(name));
+	/* With the prefix, if the image contains that text. */
+	snprintf(name, sizeof(name), "/etc/%smalloc.conf", s->je->prefix);
+	if (!image_search(s->je->image, PF_R, name, strlen(name) + 1))
+		snprintf(name, sizeof(name), "/etc/malloc.conf");
 	output_safe(name, shown, sizeof(shown));
 	if (procfs_readlink_in_root(s->proc.mm_pid, "/etc", name + strlen("/etc/"), src->text,
 				    sizeof(src->text), &src->set, &err)) {
@@ -366,20 +361,15 @@ static void check_sources(const struct session *s, const struct sources *all,
 	check_winner(all, &state, rows[CHECK_OPT_PROF].ok, &rows[CHECK_CONF]);
 }
 
-static int version_of(const struct session *s)
-{
-	int version = conf_version_parse(s->version);
-
-	return version ? version : conf_versions[CONF_VERSIONS - 1];
-}
-
 static void judge(struct session *s, const struct check_values *values, struct ops_check *rows)
 {
 	_cleanup_(cleanup_free) struct sources *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return;
-	all->version = version_of(s);
+	all->version = conf_version_parse(s->version);
+	if (!all->version)
+		all->version = conf_versions[CONF_VERSIONS - 1];
 	snprintf(all->env_name, sizeof(all->env_name), "%s", jemalloc_conf_name(s->je));
 	read_build(values, &all->v[CONF_FROM_BUILD], &rows[CHECK_CONF_BUILD]);
 	read_symbols(s, all, &rows[CHECK_CONF_SYMBOL]);
