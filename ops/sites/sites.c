@@ -36,32 +36,24 @@ static int find_code(struct session *s, struct unpack *nothing, struct pack *p, 
 	return 0;
 }
 
-static int ask_code(struct session *s, struct maps *m, struct err *err)
-{
-	struct pack nothing = { 0 };
-	struct unpack u;
-
-	if (look_ask(s, &nothing, &u, err))
-		return -1;
-	if (maps_unpack(m, &u) && m->n == 1 && unpack_done(&u))
-		return 0;
-	return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
-}
-
 /* From its file, read by a child that has nothing else: a probe is set in the file. */
 static int find_event(struct filecache *files, struct session *s, struct sites_probe *probe,
 		      struct err *err)
 {
 	struct jemalloc_file_event event;
 	_cleanup_(maps_fini) struct maps code = { 0 };
+	struct pack nothing = { 0 };
 	struct known_file file;
+	struct unpack u;
 
 	if (session_older(s, 5, 3, 0)) {
 		err_raise(err, ERROR_NO_ALLOCATION_EVENT, SESSION_ARGS(s), .version = s->version);
 		return err_advise(err, FIX_RECORD_INSTEAD, .pid = s->proc.pid);
 	}
-	if (ask_code(s, &code, err))
+	if (look_ask(s, &nothing, &u, err))
 		return -1;
+	if (!maps_unpack(&code, &u) || code.n != 1 || !unpack_done(&u))
+		return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
 	file = filecache_know(files, &s->proc, code.v);
 	if (file.holds != JEMALLOC_FILE_SOME || file.handle < 0)
 		return err_raise(err, ERROR_FILE_NOT_READ, .path = s->je->image->path);
@@ -112,16 +104,6 @@ static uint64_t events(const struct run *r)
 	return r->counts.events[SITES_SMALL] + r->counts.events[SITES_LARGE];
 }
 
-/* If too many events do not look like events, the wrong function was found. */
-static int check_events(struct run *r, struct err *err)
-{
-	sites_count(r->sites, &r->counts);
-	if (r->counts.senseless <= events(r) / SENSELESS_MAX + SENSELESS_MAX)
-		return 0;
-	return err_raise(err, ERROR_EVENT_SENSELESS, .path = r->s->je->image->path,
-			 .number = (int64_t)r->counts.senseless);
-}
-
 static uint64_t overhead_ns(const struct run *r)
 {
 	return r->counts.ns + r->counts.hits * PROBE_NS;
@@ -130,25 +112,16 @@ static uint64_t overhead_ns(const struct run *r)
 static int take(struct run *r, unsigned int ms, struct err *err)
 {
 	r->until_ms = now_ms() + ms;
-	if (check_events(r, err) || timed_check_overhead(&r->timed, overhead_ns(r), err) ||
-	    sites_read(r->sites, err))
+	sites_count(r->sites, &r->counts);
+	/* If too many events do not look like events, the wrong function was found. */
+	if (r->counts.senseless > events(r) / SENSELESS_MAX + SENSELESS_MAX)
+		return err_raise(err, ERROR_EVENT_SENSELESS, .path = r->s->je->image->path,
+				 .number = (int64_t)r->counts.senseless);
+	if (timed_check_overhead(&r->timed, overhead_ns(r), err) || sites_read(r->sites, err))
 		return -1;
 	if (r->failed.code)
 		*err = r->failed;
 	return r->failed.code ? -1 : 0;
-}
-
-/* Reads what is left in the ring buffer after the end. */
-static int take_rest(struct run *r, struct err *err)
-{
-	unsigned int ms = ops_timeout_ms(r->s->options);
-
-	if (take(r, ms, err))
-		return -1;
-	if (now_ms() < r->until_ms)
-		return 0;
-	err_raise(err, ERROR_CHILD_LATE, .what = r->collector.child.what, .ms = ms);
-	return err_advise(err, FIX_GIVE_IT_TIME);
 }
 
 static uint64_t allocated(const struct run *r)
@@ -156,33 +129,37 @@ static uint64_t allocated(const struct run *r)
 	return r->counts.allocated[SITES_SMALL] + r->counts.allocated[SITES_LARGE];
 }
 
-static void tell(const struct run *r, uint64_t *told_ms)
-{
-	const struct ops_sites_request *q = r->request;
-	struct ops_sites_progress p = { .cost = &r->s->cost,
-					.elapsed_ms = timed_elapsed_ms(&r->timed),
-					.duration_ms = q->duration_ms,
-					.allocated_bytes = allocated(r) };
-
-	if (!q->progress || now_ms() < *told_ms + q->progress_ms)
-		return;
-	*told_ms = now_ms();
-	q->progress(q->ctx, &p);
-}
-
 static int go_on(struct run *r, struct err *err)
 {
+	const struct ops_sites_request *q = r->request;
+	unsigned int ms = ops_timeout_ms(r->s->options);
 	uint64_t told_ms = 0;
 	bool more;
 
 	do {
 		if (timed_wait(&r->timed, &more, err) || take(r, TIMED_ROUND_MS, err))
 			return -1;
-		tell(r, &told_ms);
+		if (q->progress && now_ms() >= told_ms + q->progress_ms) {
+			const struct ops_sites_progress p = {
+				.cost = &r->s->cost,
+				.elapsed_ms = timed_elapsed_ms(&r->timed),
+				.duration_ms = q->duration_ms,
+				.allocated_bytes = allocated(r),
+			};
+
+			told_ms = now_ms();
+			q->progress(q->ctx, &p);
+		}
 	} while (more);
 	r->s->recorded_ms = timed_elapsed_ms(&r->timed);
 	sites_stop(r->sites);
-	return take_rest(r, err);
+	/* What is left in the ring buffer after the end. */
+	if (take(r, ms, err))
+		return -1;
+	if (now_ms() < r->until_ms)
+		return 0;
+	err_raise(err, ERROR_CHILD_LATE, .what = r->collector.child.what, .ms = ms);
+	return err_advise(err, FIX_GIVE_IT_TIME);
 }
 
 /* Ensures that it can be written before anything is sampled. */

@@ -36,12 +36,6 @@ struct work {
 	struct err failed; /* the first failure */
 };
 
-/* Does it run another program now? Uses only what this child may read, unlike proc_replaced(). */
-static bool is_replaced(const struct work *w)
-{
-	return w->program && proc_program(w->s->proc.mm_pid) != w->program;
-}
-
 static int read_images(struct work *w, struct err *err)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
@@ -54,7 +48,8 @@ static int read_images(struct work *w, struct err *err)
 	    maps_read(&maps, w->s->proc.mm_pid, err) ||
 	    images_read(&images, w->s->proc.mm_pid, &maps, err))
 		return -1;
-	if (is_replaced(w)) {
+	/* Does it run another program? Uses only what this child may read: no proc_replaced(). */
+	if (w->program && proc_program(w->s->proc.mm_pid) != w->program) {
 		images_fini(&images);
 		return err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(w->s));
 	}
@@ -123,32 +118,21 @@ static int write_stacks(FILE *out, const void *ctx, struct err *err)
 	return w->w->kind->write(w->w->state, w->totals, out, w->answer, err);
 }
 
-static int finish(struct work *w, const struct writing *writing, struct err *err)
-{
-	struct err ignored = ERR_INIT;
-
-	if (w->failed.code) {
-		*err = w->failed;
-		return -1;
-	}
-	(void)!read_images(w, &ignored);
-	return memory_file_fill(w->out, write_stacks, writing, err) ||
-			       mapped_write(w->out, w->mappings, w->mappings_len, err) ||
-			       facts_append(w->out, w->s, err)
-		       ? -1
-		       : 0;
-}
-
 static void write_profile(struct work *w, struct unpack *u)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct writing writing = { .w = w, .totals = u, .answer = &p };
-	struct err err = ERR_INIT;
-	int failed;
+	struct err err = w->failed, ignored = ERR_INIT;
+	bool failed = err.code;
 
 	w->s->recorded_ms = unpack_u64(u);
 	pack_u64(&p, w->cut);
-	failed = finish(w, &writing, &err);
+	if (!failed) {
+		(void)!read_images(w, &ignored);
+		failed = memory_file_fill(w->out, write_stacks, &writing, &err) ||
+			 mapped_write(w->out, w->mappings, w->mappings_len, &err) ||
+			 facts_append(w->out, w->s, &err);
+	}
 	confined_reply(failed, &err, &p, -1);
 }
 

@@ -21,18 +21,6 @@ static bool is_equal(const void *ctx, uint32_t value)
 	       !memcmp(k->t->addrs + s->first, k->addrs, k->depth * sizeof(*k->addrs));
 }
 
-static bool add_stack(struct stack_table *t, const struct key *k, uint64_t hash)
-{
-	if (t->n >= HASHMAP_NONE || !vec_grow(t->v, t->room, t->n) ||
-	    !vec_room(t->addrs, t->room_addrs, t->n_addrs, k->depth) ||
-	    !hashmap_add(&t->by_stack, hash, (uint32_t)t->n))
-		return false;
-	memcpy(t->addrs + t->n_addrs, k->addrs, k->depth * sizeof(*k->addrs));
-	t->v[t->n++] = (struct stack){ .first = t->n_addrs, .depth = k->depth };
-	t->n_addrs += k->depth;
-	return true;
-}
-
 int stack_table_find(struct stack_table *t, const uint64_t *addrs, size_t depth, uint32_t *number,
 		     struct err *err)
 {
@@ -51,7 +39,14 @@ int stack_table_find(struct stack_table *t, const uint64_t *addrs, size_t depth,
 		key.depth = 1;
 	}
 	*number = (uint32_t)t->n;
-	return add_stack(t, &key, hash) ? 0 : err_no_memory(err);
+	if (t->n >= HASHMAP_NONE || !vec_grow(t->v, t->room, t->n) ||
+	    !vec_room(t->addrs, t->room_addrs, t->n_addrs, key.depth) ||
+	    !hashmap_add(&t->by_stack, hash, (uint32_t)t->n))
+		return err_no_memory(err);
+	memcpy(t->addrs + t->n_addrs, addrs, key.depth * sizeof(*addrs));
+	t->v[t->n++] = (struct stack){ .first = t->n_addrs, .depth = key.depth };
+	t->n_addrs += key.depth;
+	return 0;
 }
 
 void stack_table_print(const struct stack_table *t, uint32_t number, FILE *out)
