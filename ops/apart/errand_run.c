@@ -89,22 +89,12 @@ static bool serve_file(const struct serving *s)
 	return answer_err(s, failed, &err, *s->file);
 }
 
-static bool may_open(const struct errand_rules *r, const char *path)
-{
-	if (r->base && !strcmp(path, r->base))
-		return true;
-	for (size_t i = 0; i < r->n_inputs; i++)
-		if (!strcmp(path, r->inputs[i]))
-			return true;
-	return false;
-}
-
 static int open_input(const struct errand_rules *r, const char *path)
 {
-	for (size_t i = 0; r->memory && i < r->n_inputs; i++)
+	for (size_t i = 0; i < r->n_inputs; i++)
 		if (!strcmp(path, r->inputs[i]))
-			return memory_file_reopen(r->memory[i]);
-	return may_open(r, path) ? errand_open(path) : -1;
+			return r->memory ? memory_file_reopen(r->memory[i]) : errand_open(path);
+	return r->base && !strcmp(path, r->base) ? errand_open(path) : -1;
 }
 
 static bool serve_open(const struct serving *s)

@@ -42,18 +42,6 @@ static char *read_file(const char *path, int flags)
 	return n < 0 ? NULL : take_ptr(text);
 }
 
-static int look(struct ops_unit_file *f, int where, const char *unit, struct err *err)
-{
-	snprintf(f->path, sizeof(f->path), "%s/%s.d/" FILE_NAME, folders[where], unit);
-	f->before = read_file(f->path, O_NOFOLLOW);
-	if (!f->before && errno != ENOENT && errno != ENOTDIR)
-		return err_raise_sys(err, ERROR_DROP_IN_UNREADABLE, errno, .path = f->path);
-	if (!f->before || drop_in_is_ours(f->before))
-		return 0;
-	err_raise(err, ERROR_DROP_IN_FOREIGN, .path = f->path);
-	return err_advise(err, FIX_RENAME_DROP_IN);
-}
-
 int drop_in_find(struct ops_unit *u, bool runtime, struct err *err)
 {
 	int first = runtime ? UNTIL_BOOT : FOR_GOOD;
@@ -62,9 +50,17 @@ int drop_in_find(struct ops_unit *u, bool runtime, struct err *err)
 	memcpy(name, u->name, sizeof(name));
 	for (u->n_files = 0; u->n_files < 2;) {
 		size_t i = u->n_files++;
+		struct ops_unit_file *f = &u->files[i];
 
-		if (look(&u->files[i], i ? !first : first, name, err))
-			return -1;
+		snprintf(f->path, sizeof(f->path), "%s/%s.d/" FILE_NAME,
+			 folders[i ? !first : first], name);
+		f->before = read_file(f->path, O_NOFOLLOW);
+		if (!f->before && errno != ENOENT && errno != ENOTDIR)
+			return err_raise_sys(err, ERROR_DROP_IN_UNREADABLE, errno, .path = f->path);
+		if (f->before && !drop_in_is_ours(f->before)) {
+			err_raise(err, ERROR_DROP_IN_FOREIGN, .path = f->path);
+			return err_advise(err, FIX_RENAME_DROP_IN);
+		}
 	}
 	if (!u->enables || !runtime || !u->files[1].before)
 		return 0;
@@ -77,12 +73,21 @@ static int write_text(FILE *out, const void *ctx, struct err *err)
 	return fputs(ctx, out) < 0 ? err_no_memory(err) : 0;
 }
 
-static int write_drop_in(const struct ops_unit_file *f, const char *folder, struct err *err)
+int drop_in_put(const struct ops_unit_file *f, struct err *err)
 {
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
+	char folder[PATH_MAX];
 	uint64_t bytes;
 
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
+	if (!f->after) {
+		if (unlink(f->path) && errno != ENOENT)
+			return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "remove",
+					     .path = f->path);
+		(void)!rmdir(folder); /* other drop-ins may be there */
+		return 0;
+	}
 	if (memory_file_write(write_text, f->after, &fd, &bytes, err))
 		return -1;
 	if (!mkdir(folder, 0755))
@@ -95,20 +100,6 @@ static int write_drop_in(const struct ops_unit_file *f, const char *folder, stru
 		return -1;
 	/* Units are readable by every user, whatever our umask is. */
 	(void)!chmod(f->path, 0644);
-	return 0;
-}
-
-int drop_in_put(const struct ops_unit_file *f, struct err *err)
-{
-	char folder[PATH_MAX];
-
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
-	if (f->after)
-		return write_drop_in(f, folder, err);
-	if (unlink(f->path) && errno != ENOENT)
-		return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "remove",
-				     .path = f->path);
-	(void)!rmdir(folder); /* other drop-ins may be there */
 	return 0;
 }
 

@@ -102,22 +102,15 @@ static int check_loaded(const struct ops_unit *u, struct facts *f, struct err *e
 	return 0;
 }
 
-/*
- * The name that systemd has for it: it becomes part of a path, too, and is checked like the given
- * one.
- */
-static int take_id(struct ops_unit *u, const struct facts *f, struct err *err)
-{
-	char given[UNIT_NAME_SIZE];
-
-	unit_property(f->shown, "Id", given, sizeof(given));
-	return *given ? unit_name(given, u->name, err) : 0;
-}
-
 static int find_unit(const char *given, struct ops_unit *u, struct facts **f, struct err *err)
 {
-	if (unit_name(given, u->name, err) || systemd_booted(err) || ask(u->name, f, err) ||
-	    take_id(u, *f, err))
+	char id[UNIT_NAME_SIZE];
+
+	if (unit_name(given, u->name, err) || systemd_booted(err) || ask(u->name, f, err))
+		return -1;
+	/* The name that systemd has for it becomes part of a path, too. */
+	unit_property((*f)->shown, "Id", id, sizeof(id));
+	if (*id && unit_name(id, u->name, err))
 		return -1;
 	u->runs = (*f)->main_pid > 0 || *(*f)->group;
 	return 0;
@@ -268,18 +261,6 @@ static bool is_plain(const char *text)
 	return !strcmp(output_safe(text, safe, sizeof(safe)), text);
 }
 
-static int check_wanted(const char *wanted, int version, struct conf_lint *lint, struct err *err)
-{
-	const struct conf_finding *bad;
-
-	conf_lint(wanted, version, TRI_UNKNOWN, lint);
-	bad = finding(lint, CONF_ERROR);
-	if (!bad)
-		return 0;
-	err_raise(err, ERROR_CONF_WRONG, .what = bad->text);
-	return err_advise(err, *bad->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = bad->fix);
-}
-
 static int check_value(struct ops_unit *u, int version, struct conf_lint *lint, struct err *err)
 {
 	const struct conf_finding *odd;
@@ -308,11 +289,16 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 {
 	_cleanup_(cleanup_free) struct conf_lint *lint = calloc(1, sizeof(*lint));
 	int number = conf_version_parse(version);
+	const struct conf_finding *bad;
 
 	if (!lint)
 		return err_no_memory(err);
-	if (check_wanted(wanted, number, lint, err))
-		return -1;
+	conf_lint(wanted, number, TRI_UNKNOWN, lint);
+	bad = finding(lint, CONF_ERROR);
+	if (bad) {
+		err_raise(err, ERROR_CONF_WRONG, .what = bad->text);
+		return err_advise(err, *bad->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = bad->fix);
+	}
 	if (!is_plain(wanted) || (u->was_set && !is_plain(u->was)))
 		return err_raise(
 			err, ERROR_CONF_WRONG,
@@ -355,39 +341,31 @@ static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 
 /* --- plans --- */
 
-static int plan_enable(const struct ops_unit_request *request, const struct ops_options *options,
-		       struct ops_unit *u, struct facts *f, struct err *err)
-{
-	const char *wanted = request->conf ? request->conf : UNIT_CONF;
-	char version[64] = "";
-
-	if (check_loaded(u, f, err))
-		return -1;
-	if (!strcmp(property(f, "Transient"), "yes")) {
-		err_raise(err, ERROR_UNIT_TRANSIENT, .name = u->name);
-		return err_advise(err, FIX_SETENV_AT_START, .conf = u->variable, .text = wanted);
-	}
-	if (drop_in_find(u, request->runtime, err) ||
-	    look_at_service(u, f, request->force, options, version, err) || find_was(u, f, err) ||
-	    make_value(u, wanted, version, err) || check_overruled(u, f, err))
-		return -1;
-	u->files[0].after =
-		drop_in_make(u->name, u->variable, u->was_set ? u->was : NULL, u->value);
-	if (!u->files[0].after)
-		return err_no_memory(err);
-	note_reload(u, f);
-	return 0;
-}
-
 int ops_unit_enable(const struct ops_unit_request *request, const struct ops_options *options,
 		    struct ops_unit *out, struct err *err)
 {
 	_cleanup_(free_facts) struct facts *f = NULL;
+	const char *wanted = request->conf ? request->conf : UNIT_CONF;
+	char version[64] = "";
 
 	*out = (struct ops_unit){ .enables = true, .variable = "MALLOC_CONF" };
-	if (find_unit(request->unit, out, &f, err))
+	if (find_unit(request->unit, out, &f, err) || check_loaded(out, f, err))
 		return -1;
-	return plan_enable(request, options, out, f, err);
+	if (!strcmp(property(f, "Transient"), "yes")) {
+		err_raise(err, ERROR_UNIT_TRANSIENT, .name = out->name);
+		return err_advise(err, FIX_SETENV_AT_START, .conf = out->variable, .text = wanted);
+	}
+	if (drop_in_find(out, request->runtime, err) ||
+	    look_at_service(out, f, request->force, options, version, err) ||
+	    find_was(out, f, err) || make_value(out, wanted, version, err) ||
+	    check_overruled(out, f, err))
+		return -1;
+	out->files[0].after =
+		drop_in_make(out->name, out->variable, out->was_set ? out->was : NULL, out->value);
+	if (!out->files[0].after)
+		return err_no_memory(err);
+	note_reload(out, f);
+	return 0;
 }
 
 int ops_unit_disable(const struct ops_unit_request *request, struct ops_unit *out, struct err *err)
