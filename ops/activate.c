@@ -143,27 +143,12 @@ bool switch_forgets(const struct session *s)
 	return !session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0);
 }
 
-static void warn_left_behind(const struct session *s, const struct ops_threads *list,
-			     struct ops_change *change)
-{
-	char release[sizeof(s->version)];
-
-	strcpy(release, s->version);
-	release[strcspn(release, "-")] = '\0';
-	if (list->missed) {
-		err_raise(&change->warning, ERROR_THREADS_NOT_REACHED, .version = release,
-			  .count = (int64_t)list->missed, .number = (int64_t)list->n);
-		err_advise(&change->warning, FIX_ACTIVATE_AGAIN);
-	} else if (!change->before) {
-		err_raise(&change->warning, ERROR_SAMPLES_FORGOTTEN, .version = release);
-	}
-}
-
 static int bring_threads_along(struct session *s, struct ops_change *change, struct err *err)
 {
 	static const struct visit visit = { .read_active = true, .init = TRI_YES };
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct call reset = { .name = "prof.reset", .fd = -1 };
+	char release[sizeof(s->version)];
 
 	if (!change->before &&
 	    (session_run(s, &(struct run){ .calls = &reset, .n = 1, .gated = true }, err) ||
@@ -171,15 +156,16 @@ static int bring_threads_along(struct session *s, struct ops_change *change, str
 		return -1;
 	if (visit_threads(s, &visit, NULL, 0, &list, err))
 		return -1;
-	warn_left_behind(s, &list, change);
+	strcpy(release, s->version);
+	release[strcspn(release, "-")] = '\0';
+	if (list.missed) {
+		err_raise(&change->warning, ERROR_THREADS_NOT_REACHED, .version = release,
+			  .count = (int64_t)list.missed, .number = (int64_t)list.n);
+		err_advise(&change->warning, FIX_ACTIVATE_AGAIN);
+	} else if (!change->before) {
+		err_raise(&change->warning, ERROR_SAMPLES_FORGOTTEN, .version = release);
+	}
 	return 0;
-}
-
-/* Some threads had their thread.prof.active set to false. */
-static void warn_activate(const struct session *s, struct ops_change *change)
-{
-	err_raise(&change->warning, ERROR_THREADS_STAY_INACTIVE);
-	err_advise(&change->warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
 }
 
 /* The second run: thread_active_init is false, or missing in this jemalloc (3.6). */
@@ -226,8 +212,11 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 	}
 	if (switch_forgets(s) && bring_threads_along(s, &change, err))
 		return -1;
-	if (has_init && !init && opt_active)
-		warn_activate(s, &change);
+	if (has_init && !init && opt_active) {
+		/* Some threads had their thread.prof.active set to false. */
+		err_raise(&change.warning, ERROR_THREADS_STAY_INACTIVE);
+		err_advise(&change.warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
+	}
 	return finish(s, "prof.active", true, &change, out, err);
 }
 

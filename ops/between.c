@@ -25,22 +25,18 @@ static void close_between(struct between *b)
 	proc_close(&b->proc);
 }
 
-static void add_cost(struct between *b, const struct session *s)
-{
-	struct ops_cost before = b->dump.cost;
-
-	b->dump.cost = s->cost;
-	cost_add(&b->dump.cost, &before);
-}
-
 static int take(struct between *b, struct session *s, int *fd, uint64_t *bytes, struct err *err)
 {
+	struct ops_cost before;
+
 	if (session_open_proc(s, b->proc.pid, &b->options, err) || session_may_trace(s, err) ||
 	    session_find_jemalloc(s, err) || dump_check_memory(s, err) ||
 	    session_open_injector(s, err) || dump_take(s, b->request, "-", fd, &b->dump, err))
 		return -1;
 	*bytes = b->dump.bytes;
-	add_cost(b, s);
+	before = b->dump.cost;
+	b->dump.cost = s->cost;
+	cost_add(&b->dump.cost, &before);
 	return 0;
 }
 
@@ -80,38 +76,31 @@ static int check_program(const struct between *b, struct err *err)
 		       : 0;
 }
 
-static int subtract(const struct between *b, const struct session *s, int *fd, uint64_t *bytes,
-		    int base, uint64_t base_bytes, struct err *err)
-{
-	const struct ops_dump_request *r = b->request;
-	const char *format = r->format ? r->format : "pprof";
-	const struct render_request request = {
-		.format = profile_format_by_name(format),
-		.max_stacks = r->max_stacks,
-		.base = base,
-		.base_bytes = base_bytes,
-	};
-	const struct ops_symbolize_options symbols = {
-		.pid = s->proc.pid,
-		.pidfd = s->proc.pidfd,
-		.debuginfod = s->options->debuginfod,
-		.no_cache = r->no_cache,
-		.on_warning = r->on_warning,
-		.ctx = r->ctx,
-	};
-
-	return render_profile(s, &request, &symbols, fd, bytes, err);
-}
-
 static int take_second(struct between *b, int base, uint64_t base_bytes, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
+	const struct ops_dump_request *r = b->request;
+	const struct render_request request = {
+		.format = profile_format_by_name(r->format ? r->format : "pprof"),
+		.max_stacks = r->max_stacks,
+		.base = base,
+		.base_bytes = base_bytes,
+	};
+	struct ops_symbolize_options symbols = {
+		.debuginfod = b->options.debuginfod,
+		.no_cache = r->no_cache,
+		.on_warning = r->on_warning,
+		.ctx = r->ctx,
+	};
 	uint64_t bytes;
 
 	s.recorded_ms = now_ms() - b->begun_ms;
-	if (check_program(b, err) || take(b, &s, &fd, &bytes, err) || check_program(b, err) ||
-	    subtract(b, &s, &fd, &bytes, base, base_bytes, err) ||
+	if (check_program(b, err) || take(b, &s, &fd, &bytes, err) || check_program(b, err))
+		return -1;
+	symbols.pid = s.proc.pid;
+	symbols.pidfd = s.proc.pidfd;
+	if (render_profile(&s, &request, &symbols, &fd, &bytes, err) ||
 	    output_copy(b->request->stream_fd, "the output stream", fd, bytes, s.timeout_ms, err))
 		return -1;
 	b->dump.bytes = bytes;

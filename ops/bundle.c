@@ -221,15 +221,6 @@ static char *default_name(const struct work *w)
 	return ret < 0 ? NULL : name;
 }
 
-/* The folder that it unpacks to: the file's name without its suffix. */
-static void folder_of(const char *path, char folder[NAME_MAX])
-{
-	const char *name = text_file_name(path);
-	size_t len = text_stem(name, SUFFIX);
-
-	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
-}
-
 /* --- in a confined child: parsing and packing --- */
 
 static int load(void *ctx, struct err *err)
@@ -240,29 +231,26 @@ static int load(void *ctx, struct err *err)
 	return libarchive_load(&ignored, err);
 }
 
-/* If they are missing, the bundle only lacks a file for people to read. */
-static int add_maps(const struct work *w, struct bundle_out *out, struct err *err)
-{
-	_cleanup_(cleanup_free) char *text = NULL;
-	struct err ignored;
-	size_t len;
-
-	if (!w->request->pid ||
-	    procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, &ignored))
-		return 0;
-	return bundle_out_add(out, "maps", text, len, err);
-}
-
 static int pack_all(struct work *w, struct err *err)
 {
 	_cleanup_(bundle_out_close) struct bundle_out *out = NULL;
+	_cleanup_(cleanup_free) char *maps = NULL;
+	struct err ignored;
+	size_t maps_len;
+	const char *name = text_file_name(w->result.file);
+	size_t len = text_stem(name, SUFFIX);
 	char folder[NAME_MAX];
 
-	folder_of(w->result.file, folder);
+	/* The folder that it unpacks to: the file's name without its suffix. */
+	snprintf(folder, sizeof(folder), "%.*s", (int)(len < 200 ? len : 200), name);
 	if (bundle_out_open(&out, w->archive, folder, err) || add_profile(w, out, err))
 		return -1;
-	if (add_maps(w, out, err) ||
-	    (w->explain &&
+	/* If they are missing, the bundle only lacks a file for people to read. */
+	if (w->request->pid &&
+	    !procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &maps, &maps_len, &ignored) &&
+	    bundle_out_add(out, "maps", maps, maps_len, err))
+		return -1;
+	if ((w->explain &&
 	     bundle_out_add(out, BUNDLE_EXPLAIN, w->explain, strlen(w->explain), err)) ||
 	    (w->stats.text && bundle_out_add(out, "stats.json", w->stats.text, w->stats.len, err)))
 		return -1;
@@ -315,18 +303,6 @@ static int write_bundle(struct work *w, struct err *err)
 	return errand_check(w->archive, &rules, &w->result.bytes, err);
 }
 
-/* Collects its contents. */
-static int gather(struct work *w, struct err *err)
-{
-	if (!w->request->pid)
-		return open_file(w, err);
-	if (dump(w, err))
-		return -1;
-	read_stats(w);
-	explain(w);
-	return 0;
-}
-
 int ops_bundle(const struct ops_bundle_request *request, const struct ops_options *options,
 	       struct ops_bundle *out, struct err *err)
 {
@@ -342,7 +318,17 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 	if (!w.result.file)
 		return err_no_memory(err);
 	if ((!to_stream && output_open(&output, w.result.file, request->force, err)) ||
-	    memory_file_make(&w.archive, err) || gather(&w, err) || write_bundle(&w, err))
+	    memory_file_make(&w.archive, err))
+		return -1;
+	if (request->pid) {
+		if (dump(&w, err))
+			return -1;
+		read_stats(&w);
+		explain(&w);
+	} else if (open_file(&w, err)) {
+		return -1;
+	}
+	if (write_bundle(&w, err))
 		return -1;
 	if (to_stream ? output_copy(request->stream_fd, "the output stream", w.archive,
 				    w.result.bytes, w.deadline_ms, err)

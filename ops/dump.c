@@ -36,17 +36,6 @@ void ops_dump_fini(struct ops_dump *dump)
 	dump->file = NULL;
 }
 
-/* A comm can hold any byte: all but letters, digits, '-' and '_' become '_'. */
-static void safe_comm(const char *comm, char *buf, size_t size)
-{
-	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-	size_t i;
-
-	for (i = 0; i < size - 1 && comm[i]; i++)
-		buf[i] = strchr(ok, comm[i]) ? comm[i] : '_';
-	buf[i] = '\0';
-}
-
 bool ops_names_folder(const char *file)
 {
 	return *file && file[strlen(file) - 1] == '/';
@@ -55,11 +44,14 @@ bool ops_names_folder(const char *file)
 static char *new_path(pid_t pid, const char *name, const char *folder, const char *why,
 		      const char *suffix)
 {
-	char comm[PROC_COMM_SIZE], stamp[32], *path = NULL;
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	char comm[PROC_COMM_SIZE] = "", stamp[32], *path = NULL;
 	time_t now = time(NULL);
 	struct tm tm;
 
-	safe_comm(name, comm, sizeof(comm));
+	/* A comm can hold any byte: all but letters, digits, '-' and '_' become '_'. */
+	for (size_t i = 0; i < sizeof(comm) - 1 && name[i]; i++)
+		comm[i] = strchr(ok, name[i]) ? name[i] : '_';
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
 	if (asprintf(&path, "%s%s.%d.%s%s%s%s", folder, *comm ? comm : "process", pid, stamp,
 		     why ? GUARD_PART : "", why ? why : "", suffix) < 0)
@@ -254,22 +246,6 @@ static bool limit_fix(const struct session *s, int sys, struct err *err)
 	return sys == EFBIG || sys == EMFILE;
 }
 
-static int memfd_call_failed(const struct session *s, const struct call *call, struct err *err)
-{
-	session_call_failed(s, call, err);
-	if (call->made && call->ret && !limit_fix(s, err->sys, err))
-		err_advise(err, FIX_IN_TARGET_WITHOUT_FD);
-	return -1;
-}
-
-/* If no thread can be made there is no memfd: the alternative is a file of the target's own. */
-static int no_memfd(const struct session *s, struct err *err)
-{
-	if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) && !err->fixes[0])
-		err_advise(err, FIX_IN_TARGET);
-	return -1;
-}
-
 struct call dump_call(void)
 {
 	return (struct call){ .name = "prof.dump", .flags = CALL_MEMFD, .fd = -1 };
@@ -305,10 +281,19 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	failed = run_counted(s, calls, n, err);
 	own_dump_end(own);
 	got = take_fd(calls[at].fd);
-	if (failed)
-		return no_memfd(s, err);
-	if (!call_succeeded(&calls[at]) || got < 0)
-		return memfd_call_failed(s, &calls[at], err);
+	if (failed) {
+		/* Without a thread there is no memfd: the alternative is the target's own file. */
+		if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) &&
+		    !err->fixes[0])
+			err_advise(err, FIX_IN_TARGET);
+		return -1;
+	}
+	if (!call_succeeded(&calls[at]) || got < 0) {
+		session_call_failed(s, &calls[at], err);
+		if (calls[at].made && calls[at].ret && !limit_fix(s, err->sys, err))
+			err_advise(err, FIX_IN_TARGET_WITHOUT_FD);
+		return -1;
+	}
 	return take_profile(s, got, fd, bytes, err);
 }
 
@@ -409,17 +394,6 @@ static int dump_by_memfd(struct session *s, const struct ops_dump_request *reque
 	return 0;
 }
 
-static int target_call_failed(const struct session *s, const struct call *call, bool by_prefix,
-			      struct err *err)
-{
-	session_call_failed(s, call, err);
-	if (call->made && call->ret == EFAULT && by_prefix)
-		return err_advise(err, FIX_SEE_PREFIX);
-	if (call->made && call->ret && !limit_fix(s, err->sys, err))
-		return err_advise(err, FIX_NAME_A_PATH_IN_TARGET);
-	return -1;
-}
-
 static int run_in_target(struct session *s, struct call dump_call, bool only_active, bool by_prefix,
 			 struct ops_dump *dump, struct err *err)
 {
@@ -430,10 +404,16 @@ static int run_in_target(struct session *s, struct call dump_call, bool only_act
 		return -1;
 	if (only_active && is_inactive(&calls[0]))
 		return no_dump(s, err);
-	if (!call_succeeded(&calls[1]))
-		return target_call_failed(s, &calls[1], by_prefix, err);
-	warn_inactive(&calls[0], dump);
-	return 0;
+	if (call_succeeded(&calls[1])) {
+		warn_inactive(&calls[0], dump);
+		return 0;
+	}
+	session_call_failed(s, &calls[1], err);
+	if (calls[1].made && calls[1].ret == EFAULT && by_prefix)
+		return err_advise(err, FIX_SEE_PREFIX);
+	if (calls[1].made && calls[1].ret && !limit_fix(s, err->sys, err))
+		return err_advise(err, FIX_NAME_A_PATH_IN_TARGET);
+	return -1;
 }
 
 /* Fails only when the target did not write a complete profile. */

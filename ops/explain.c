@@ -475,31 +475,6 @@ static uint64_t size_at(struct json_object *doc, const char *name)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Only the numbers of the document are used: the words are ours. */
-static void read_document(struct json_object *doc, struct ops_explain *e)
-{
-	struct json_object *parts, *value;
-	const char *runtime = text_at(doc, "runtime");
-
-	e->memory.rss = size_at(doc, "rss_bytes");
-	e->memory.swap = size_at(doc, "swap_bytes");
-	e->anonymous_max = size_at(doc, "anonymous_max_bytes");
-	e->counted = json_object_object_get_ex(doc, "stats", &value) && value;
-	e->sampled =
-		json_object_object_get_ex(doc, "sampled", &value) && json_object_get_boolean(value);
-	if (!strcmp(text_at(doc, "warning_id"), "no_jemalloc"))
-		e->why_not = (struct err){ .code = ERR_NOJEMALLOC, .ids = { ERROR_NO_JEMALLOC } };
-	else if (!e->counted)
-		e->why_not = (struct err){ .code = ERR_FAILED, .ids = { ERROR_NOT_COUNTED } };
-	for (enum memory_runtime i = RUNTIME_NONE + 1; i < RUNTIMES; i++)
-		if (!strcmp(runtime, runtimes[i].name))
-			e->memory.runtime = i;
-	if (!json_object_object_get_ex(doc, "parts", &parts))
-		return;
-	for (enum ops_part i = 0; i < OPS_PARTS; i++)
-		e->parts[i] = bytes_at(parts, ops_part_name(i));
-}
-
 /* As after ops_explain(): the parts add up to the total, and only one may be negative. */
 static bool adds_up(const struct ops_explain *e)
 {
@@ -516,11 +491,31 @@ static bool adds_up(const struct ops_explain *e)
 int explain_parse(const char *text, size_t len, struct ops_explain *out, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = json_parse(text, len);
+	struct json_object *parts, *value;
+	const char *runtime;
 
 	if (!json_object_is_type(doc, json_type_object))
 		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
+	/* Only the numbers of the document are used: the words are ours. */
 	*out = (struct ops_explain){ .counted = false };
-	read_document(doc, out);
+	out->memory.rss = size_at(doc, "rss_bytes");
+	out->memory.swap = size_at(doc, "swap_bytes");
+	out->anonymous_max = size_at(doc, "anonymous_max_bytes");
+	out->counted = json_object_object_get_ex(doc, "stats", &value) && value;
+	out->sampled =
+		json_object_object_get_ex(doc, "sampled", &value) && json_object_get_boolean(value);
+	if (!strcmp(text_at(doc, "warning_id"), "no_jemalloc"))
+		out->why_not = (struct err){ .code = ERR_NOJEMALLOC, .ids = { ERROR_NO_JEMALLOC } };
+	else if (!out->counted)
+		out->why_not = (struct err){ .code = ERR_FAILED, .ids = { ERROR_NOT_COUNTED } };
+	runtime = text_at(doc, "runtime");
+	for (enum memory_runtime i = RUNTIME_NONE + 1; i < RUNTIMES; i++)
+		if (!strcmp(runtime, runtimes[i].name))
+			out->memory.runtime = i;
+	if (json_object_object_get_ex(doc, "parts", &parts)) {
+		for (enum ops_part i = 0; i < OPS_PARTS; i++)
+			out->parts[i] = bytes_at(parts, ops_part_name(i));
+	}
 	if (!adds_up(out))
 		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
 	give_advice(out, &unasked, 1);

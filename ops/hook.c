@@ -117,7 +117,7 @@ void hook_run(struct hooks *h, struct hook_env *env)
 	hooks_go_on(h);
 }
 
-static void reap(struct hooks *h)
+bool hooks_go_on(struct hooks *h)
 {
 	for (size_t i = 0; i < h->n_running;) {
 		int status = 0;
@@ -130,11 +130,6 @@ static void reap(struct hooks *h)
 		h->failed += got < 0 || status != 0;
 		h->running[i] = h->running[--h->n_running];
 	}
-}
-
-bool hooks_go_on(struct hooks *h)
-{
-	reap(h);
 	while (h->n_waiting && h->n_running < HOOKS_MAX) {
 		char **env = h->waiting[h->first];
 
@@ -146,22 +141,15 @@ bool hooks_go_on(struct hooks *h)
 	return h->n_running || h->n_waiting;
 }
 
-static void drain(int fd)
-{
-	char signals[4096];
-
-	if (fd >= 0 && read(fd, signals, sizeof(signals)) < 0)
-		return;
-}
-
 void hooks_finish(struct hooks *h, int stop_fd)
 {
 	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
+	char signals[4096];
 
 	if (!hooks_wanted(h))
 		return;
 	if (poll(&fd, 1, 0) > 0)
-		drain(stop_fd);
+		(void)!read(stop_fd, signals, sizeof(signals));
 	while (hooks_go_on(h) && poll(&fd, 1, HOOKS_POLL_MS) <= 0)
 		;
 }

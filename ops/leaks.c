@@ -276,21 +276,6 @@ static void project(struct ops_leaks *l)
 				  : 0;
 }
 
-static int find(struct ops_leaks *l, struct err *err)
-{
-	if (!profile_leaks_find(&l->series, l->seconds, &l->found, err))
-		return 0;
-	return err->ids[0] == ERROR_NOTHING_SAMPLED ? err_advise(err, FIX_TAKE_WHILE_SAMPLING) : -1;
-}
-
-static void warn_of_few(struct ops_leaks *l)
-{
-	if (l->series.n >= PROFILE_LEAKS_ENOUGH)
-		return;
-	err_raise(&l->warning, ERROR_FEW_PROFILES, .count = (int64_t)l->series.n);
-	err_advise(&l->warning, FIX_TAKE_MORE, .number = PROFILE_LEAKS_ENOUGH);
-}
-
 /*
  * After the look-up of names: facts of a process that may be alive would make it use other files.
  */
@@ -323,13 +308,20 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 	if ((!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err)) ||
 	    (request->fold && profile_fold(&l.series.all, request->fold, &l.n_folded, err)))
 		return -1;
-	if (sort_by_time(&l, moments, err) || find(&l, err))
+	if (sort_by_time(&l, moments, err))
 		return -1;
+	if (profile_leaks_find(&l.series, l.seconds, &l.found, err))
+		return err->ids[0] == ERROR_NOTHING_SAMPLED
+			       ? err_advise(err, FIX_TAKE_WHILE_SAMPLING)
+			       : -1;
 	if (keep_facts(&l, &whose, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);
-	warn_of_few(&l);
+	if (l.series.n < PROFILE_LEAKS_ENOUGH) {
+		err_raise(&l.warning, ERROR_FEW_PROFILES, .count = (int64_t)l.series.n);
+		err_advise(&l.warning, FIX_TAKE_MORE, .number = PROFILE_LEAKS_ENOUGH);
+	}
 	*out = l;
 	l = (struct ops_leaks){ 0 };
 	return 0;

@@ -49,26 +49,6 @@ struct looker {
 	struct filecache files;
 };
 
-static void fill_row(struct ops_process *row, const struct proc *p, const struct jemalloc *je,
-		     const char *image)
-{
-	struct jemalloc_values values;
-
-	jemalloc_peek_values(je, p, &values);
-	*row = (struct ops_process){ .pid = p->pid,
-				     .linkage = je->linkage,
-				     .config_prof = je->config_prof,
-				     .opt_prof = jemalloc_value_is(&values, OPT_PROF),
-				     .prof_active = values.prof_active };
-	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
-		row->opts[i].known = values.opt[i].known;
-		row->opts[i].value = values.opt[i].value;
-	}
-	snprintf(row->image, sizeof(row->image), "%s", image);
-	memcpy(row->version, je->version, sizeof(row->version));
-	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
-}
-
 /* The arguments separated by blanks; truncated if too long. This is memory of the target. */
 static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
 {
@@ -82,26 +62,32 @@ static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
 	command[n > 0 ? n : 0] = '\0';
 }
 
-/* Only this variable: others may hold secrets. */
-static void read_service(const struct proc *p, struct ops_process *row)
-{
-	struct err ignored;
-
-	if (proc_getenv(p->mm_pid, "OTEL_SERVICE_NAME", row->service_name,
-			sizeof(row->service_name), &ignored))
-		row->service_name[0] = '\0';
-}
-
 static void pack_row(const struct looker *l, struct pack *out, const struct proc *p,
 		     const struct jemalloc *je, const char *image)
 {
+	struct jemalloc_values values;
 	struct ops_process row;
+	struct err ignored;
 
-	fill_row(&row, p, je, image);
+	jemalloc_peek_values(je, p, &values);
+	row = (struct ops_process){ .pid = p->pid,
+				    .linkage = je->linkage,
+				    .config_prof = je->config_prof,
+				    .opt_prof = jemalloc_value_is(&values, OPT_PROF),
+				    .prof_active = values.prof_active };
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		row.opts[i].known = values.opt[i].known;
+		row.opts[i].value = values.opt[i].value;
+	}
+	snprintf(row.image, sizeof(row.image), "%s", image);
+	memcpy(row.version, je->version, sizeof(row.version));
+	memcpy(row.prefix, je->prefix, sizeof(row.prefix));
 	if (l->command)
 		read_command(p, row.command);
-	if (l->labels)
-		read_service(p, &row);
+	/* Only this variable: others may hold secrets. */
+	if (l->labels && proc_getenv(p->mm_pid, "OTEL_SERVICE_NAME", row.service_name,
+				     sizeof(row.service_name), &ignored))
+		row.service_name[0] = '\0';
 	list_row_pack(&row, out);
 }
 
@@ -205,16 +191,12 @@ static int start(struct look *look, struct err *err)
 
 /* A name that a process gives itself is used if it is printable as it is. */
 #define SERVICE_NAME_MAX 128
-static bool is_name(const char *raw)
-{
-	char safe[SERVICE_NAME_MAX + 1];
-
-	return *raw && !strcmp(output_safe(raw, safe, sizeof(safe)), raw);
-}
-
 static void name_service(const struct asked *a, struct ops_process *row)
 {
-	if (is_name(row->service_name))
+	char safe[SERVICE_NAME_MAX + 1];
+	const char *raw = row->service_name;
+
+	if (*raw && !strcmp(output_safe(raw, safe, sizeof(safe)), raw))
 		return;
 	snprintf(row->service_name, sizeof(row->service_name), "%s",
 		 a->service[0] ? a->service : row->comm);
@@ -308,24 +290,10 @@ static bool is_among(pid_t pid, const pid_t *v, size_t n)
 	return n && bsearch(&pid, v, n, sizeof(*v), proc_by_pid);
 }
 
-static void describe(const struct proc *p, const char *cgroup, struct ops_process *out)
-{
-	*out = (struct ops_process){ .pid = p->pid,
-				     .start_time = p->start_time,
-				     .ppid = p->status.ppid,
-				     .uid = p->status.euid,
-				     .rss_bytes = p->status.rss_bytes };
-	memcpy(out->comm, p->status.comm, sizeof(out->comm));
-	container_parse(cgroup, out->container, sizeof(out->container));
-	container_id_parse(cgroup, out->container_id);
-	pod_parse(cgroup, out->pod_uid, &out->qos_class);
-	unit_parse(cgroup, out->unit, sizeof(out->unit));
-	cgroup_pick(cgroup, out->cgroup, sizeof(out->cgroup));
-}
-
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
 {
 	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
+	struct ops_process *out = &a->outside;
 	_cleanup_(pack_fini) struct pack message = { 0 };
 	struct err why = ERR_INIT;
 	struct proc sent = *p;
@@ -339,10 +307,20 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 		return 0;
 	}
 	a->index = look->next - 1;
-	describe(p, cgroup, &a->outside);
+	*out = (struct ops_process){ .pid = p->pid,
+				     .start_time = p->start_time,
+				     .ppid = p->status.ppid,
+				     .uid = p->status.euid,
+				     .rss_bytes = p->status.rss_bytes };
+	memcpy(out->comm, p->status.comm, sizeof(out->comm));
+	container_parse(cgroup, out->container, sizeof(out->container));
+	container_id_parse(cgroup, out->container_id);
+	pod_parse(cgroup, out->pod_uid, &out->qos_class);
+	unit_parse(cgroup, out->unit, sizeof(out->unit));
+	cgroup_pick(cgroup, out->cgroup, sizeof(out->cgroup));
 	service_parse(cgroup, a->service, sizeof(a->service));
 	if (is_among(p->pid, look->recorded, look->n_recorded))
-		journal_look(p, &a->outside.recording);
+		journal_look(p, &out->recording);
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);
@@ -379,30 +357,6 @@ static int look_at_all(struct look *look, struct err *err)
 			return err_raise(err, ERROR_INTERRUPTED);
 	}
 	return 0;
-}
-
-static int find_pids(struct look *look, struct err *err)
-{
-	struct err ignored;
-
-	/* Without recordings, the rest of the list is the same. */
-	if (journal_list(&look->recorded, &look->n_recorded, &ignored))
-		look->n_recorded = 0;
-	return match_pids(look->request->filter.children, &look->pids, &look->n_pids, err);
-}
-
-/* Reduces the existing pids to the requested ones. */
-static void leave_only(struct look *look)
-{
-	const struct ops_list_request *r = look->request;
-	size_t n = 0;
-
-	for (size_t i = 0; r->only && i < look->n_pids; i++) {
-		if (is_among(look->pids[i], r->only, r->n_only))
-			look->pids[n++] = look->pids[i];
-	}
-	if (r->only)
-		look->n_pids = n;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -442,13 +396,24 @@ int ops_list(const struct ops_list_request *request, struct ops_list *out, struc
 			     .child = CONFINED_UNTIL(request->stop_fd),
 			     .patience_ms =
 				     request->debuginfod ? PATIENCE_DEBUGINFOD_MS : PATIENCE_MS };
+	struct err ignored;
+	size_t n = 0;
 	int ret;
 
-	if (find_pids(&look, err)) {
+	/* Without recordings, the rest of the list is the same. */
+	if (journal_list(&look.recorded, &look.n_recorded, &ignored))
+		look.n_recorded = 0;
+	if (match_pids(request->filter.children, &look.pids, &look.n_pids, err)) {
 		free(look.recorded);
 		return -1;
 	}
-	leave_only(&look);
+	/* Reduces the existing pids to the requested ones. */
+	for (size_t i = 0; request->only && i < look.n_pids; i++) {
+		if (is_among(look.pids[i], request->only, request->n_only))
+			look.pids[n++] = look.pids[i];
+	}
+	if (request->only)
+		look.n_pids = n;
 	ret = start(&look, err) || look_at_all(&look, err) ||
 	      (request->tree && find_above(&look.list, err));
 	confined_end(&look.child);

@@ -83,15 +83,6 @@ static int no_program(const struct source *s, struct err *err)
 	return err_advise(err, FIX_PASS_ONLY_PROFILES);
 }
 
-static int open_path(const char *path, int *fd, struct err *err)
-{
-	*fd = errand_open(path);
-	return *fd < 0 ? err_raise_sys(
-				 err, errno == EISDIR ? ERROR_FILE_UNREADABLE : ERROR_FILE_UNOPENED,
-				 errno)
-		       : 0;
-}
-
 static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes, size_t *len,
 		    struct err *err)
 {
@@ -120,18 +111,6 @@ static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes
 	return 0;
 }
 
-/* Adds where the memory was; the profile is complete without it. */
-static int keep_explanation(struct profile *p, const struct bundle_file *file, struct err *err)
-{
-	struct profile_facts facts = p->facts;
-	_cleanup_(cleanup_free) char *text = NULL;
-
-	if (!file->content)
-		return 0;
-	facts.explain = text = strndup(file->content, file->len);
-	return text ? profile_keep_facts(p, &facts, err) : err_no_memory(err);
-}
-
 enum { BUNDLED_PROFILE, BUNDLED_EXPLANATION, BUNDLED };
 
 static void bundled_fini(struct bundle_file (*files)[BUNDLED])
@@ -146,19 +125,26 @@ static int parse_bundle(struct source *s, const struct profile_options *options,
 {
 	static const char *const profiles[] = { "profile.raw", "profile.heap", NULL };
 	static const char *const explanations[] = { BUNDLE_EXPLAIN, NULL };
-	_cleanup_(cleanup_free) char *packed = NULL;
+	_cleanup_(cleanup_free) char *packed = NULL, *text = NULL;
 	_cleanup_(bundled_fini) struct bundle_file files[BUNDLED] = {
 		[BUNDLED_PROFILE] = { .names = profiles, .max = UNPACKED_MAX },
 		[BUNDLED_EXPLANATION] = { .names = explanations, .max = EXPLAIN_TEXT_MAX },
 	};
 	const struct bundle_file *profile = &files[BUNDLED_PROFILE];
+	const struct bundle_file *explanation = &files[BUNDLED_EXPLANATION];
+	struct profile_facts facts;
 	size_t len;
 
 	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &len, err) ||
 	    bundle_find(packed, len, files, BUNDLED, err) ||
 	    profile_parse(out, profile->content, profile->len, options, err))
 		return -1;
-	return keep_explanation(out, &files[BUNDLED_EXPLANATION], err);
+	/* Where the memory was: the profile is complete without it. */
+	if (!explanation->content)
+		return 0;
+	facts = out->facts;
+	facts.explain = text = strndup(explanation->content, explanation->len);
+	return text ? profile_keep_facts(out, &facts, err) : err_no_memory(err);
 }
 
 /* Our dumps contain their time; for others it is that of the file, and unknown for a pipe. */
@@ -307,8 +293,10 @@ static int read_path(const char *path, const struct profile_options *options, st
 	enum content content;
 	int failed;
 
-	if (open_path(path, &fd, err))
-		return -1;
+	fd = errand_open(path);
+	if (fd < 0)
+		return err_raise_sys(
+			err, errno == EISDIR ? ERROR_FILE_UNREADABLE : ERROR_FILE_UNOPENED, errno);
 	s.fd = fd;
 	if (read_head(&s, err) || no_program(&s, err))
 		return -1;

@@ -80,22 +80,6 @@ struct work {
 	struct ops_symbolize_options symbols;
 };
 
-/* The profile, and the one to subtract from it, if any. */
-static int read_profiles(const struct work *w, struct profile *p, struct profile *base,
-			 struct err *err)
-{
-	static const struct profile_options options = { 0 };
-	const struct render_request *r = &w->request;
-
-	if (profile_file_read_fd(w->fd, w->bytes, &options, p, err))
-		return -1;
-	return r->base_bytes &&
-			       (profile_file_read_fd(r->base, r->base_bytes, &options, base, err) ||
-				ops_symbolize_pair(p, base, &w->symbols, err))
-		       ? -1
-		       : 0;
-}
-
 /* The page of a difference marks significant changes, beyond sampling noise. */
 static int render_page(const struct work *w, const struct profile *p, const struct profile *base,
 		       int *fd, struct err *err)
@@ -116,12 +100,16 @@ static int render_page(const struct work *w, const struct profile *p, const stru
 
 static int render(const struct work *w, int *fd, struct err *err)
 {
+	static const struct profile_options options = { 0 };
 	_cleanup_(profile_fini) struct profile p = { 0 };
 	_cleanup_(profile_fini) struct profile base = { 0 };
 	const struct render_request *r = &w->request;
 	uint64_t bytes;
 
-	if (read_profiles(w, &p, &base, err))
+	if (profile_file_read_fd(w->fd, w->bytes, &options, &p, err))
+		return -1;
+	if (r->base_bytes && (profile_file_read_fd(r->base, r->base_bytes, &options, &base, err) ||
+			      ops_symbolize_pair(&p, &base, &w->symbols, err)))
 		return -1;
 	if (r->base_bytes && r->format == PROFILE_FORMAT_HTML)
 		return render_page(w, &p, &base, fd, err);

@@ -123,13 +123,6 @@ static void render(void *ctx)
 
 /* --- the controller --- */
 
-static int take_reasons(const struct work *w, struct unpack *answer, struct err *err)
-{
-	for (size_t i = 0; i < w->n; i++)
-		unpack_err(answer, &w->v[i].of->why);
-	return unpack_done(answer) ? 0 : err_raise(err, ERROR_STATS_MALFORMED);
-}
-
 /* The text is parsed where an attacker has nothing to gain. */
 static int render_confined(struct work *w, unsigned int left_ms, int stop_fd, char **text,
 			   size_t *len, struct err *err)
@@ -157,27 +150,17 @@ static int render_confined(struct work *w, unsigned int left_ms, int stop_fd, ch
 	}
 	options.file_max_bytes = GROWTH * bytes + w->n * ANSWER_MAX;
 	if (confined_start(&c, &options, render, w, err) ||
-	    confined_answer(&c, left_ms, w->n * ANSWER_MAX, &answer, NULL, err) ||
-	    take_reasons(w, &answer, err) || memory_file_seal(out, err) ||
-	    memory_file_size(out, &bytes, err))
+	    confined_answer(&c, left_ms, w->n * ANSWER_MAX, &answer, NULL, err))
 		return -1;
-	if (memory_file_read(out, bytes, text, err))
+	for (size_t i = 0; i < w->n; i++)
+		unpack_err(&answer, &w->v[i].of->why);
+	if (!unpack_done(&answer))
+		return err_raise(err, ERROR_STATS_MALFORMED);
+	if (memory_file_seal(out, err) || memory_file_size(out, &bytes, err) ||
+	    memory_file_read(out, bytes, text, err))
 		return -1;
 	*len = (size_t)bytes;
 	return 0;
-}
-
-static int take(const struct session *s, int fd, struct part *part, struct err *err)
-{
-	const struct received_rules rules = {
-		.what = "the target's report",
-		.max_bytes = s->options->max_bytes ? s->options->max_bytes : OPS_STATS_MAX,
-		.deadline_ms = s->timeout_ms,
-	};
-
-	if (received_copy(fd, &rules, &part->fd, &part->bytes, err))
-		return -1;
-	return part->bytes ? 0 : err_raise(err, ERROR_NO_STATISTICS);
 }
 
 /*
@@ -191,29 +174,20 @@ static const char *stats_options(const struct session *s, enum ops_stats_format 
 	return session_older(s, 5, 3, 0) ? "Jmdablx" : "J";
 }
 
-static int run_stats(struct session *s, enum ops_stats_format format, struct part *part,
-		     struct err *err)
-{
-	_cleanup_(cleanup_close) int fd = -1;
-	struct call call = { .name = stats_options(s, format), .flags = CALL_STATS, .fd = -1 };
-	int failed = session_run(s, &(struct run){ .calls = &call, .n = 1 }, err);
-
-	fd = call.fd;
-	if (failed)
-		return -1;
-	if (!call_succeeded(&call) || fd < 0)
-		return err_raise_target(err, ERROR_STATS_PRINT_FAILED,
-					call.sys ? call.sys : call.ret, SESSION_ARGS(s));
-	return take(s, fd, part, err);
-}
-
 /* Gets the output of one process; *left_ms is the time left to read it. */
 static int ask(const struct ops_match *m, enum ops_stats_format format,
 	       const struct ops_options *options, struct part *part, unsigned int *left_ms,
 	       struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
+	struct call call = { .flags = CALL_STATS, .fd = -1 };
+	struct received_rules rules = {
+		.what = "the target's report",
+		.max_bytes = options->max_bytes ? options->max_bytes : OPS_STATS_MAX,
+	};
 	struct ops_options own = *options;
+	int failed;
 
 	own.start_time = m->start_time;
 	if (session_open(&s, m->pid, &own, err))
@@ -224,8 +198,19 @@ static int ask(const struct ops_match *m, enum ops_stats_format format,
 		err_raise(err, ERROR_STATS_NOT_JSON, SESSION_ARGS(&s), .version = s.version);
 		return err_advise(err, FIX_STATS_TEXT);
 	}
-	if (run_stats(&s, format, part, err))
+	call.name = stats_options(&s, format);
+	failed = session_run(&s, &(struct run){ .calls = &call, .n = 1 }, err);
+	fd = call.fd;
+	if (failed)
 		return -1;
+	if (!call_succeeded(&call) || fd < 0)
+		return err_raise_target(err, ERROR_STATS_PRINT_FAILED,
+					call.sys ? call.sys : call.ret, SESSION_ARGS(&s));
+	rules.deadline_ms = s.timeout_ms;
+	if (received_copy(fd, &rules, &part->fd, &part->bytes, err))
+		return -1;
+	if (!part->bytes)
+		return err_raise(err, ERROR_NO_STATISTICS);
 	part->of->cost = s.cost;
 	*left_ms = session_left_ms(&s);
 	return 0;

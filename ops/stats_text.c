@@ -173,25 +173,20 @@ static int check_bytes(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* Writes a piece of a line, without a tab; terminal control characters become \xNN. */
-static void write_safe(const char *piece, size_t len, FILE *out)
+static void write_text(const char *text, size_t len, FILE *out)
 {
 	char raw[LINE_MAX_BYTES + 1], safe[sizeof(raw) * 4];
 
-	memcpy(raw, piece, len);
-	raw[len] = '\0';
-	fputs(output_safe(raw, safe, sizeof(safe)), out);
-}
-
-static void write_text(const char *text, size_t len, FILE *out)
-{
 	while (len) {
 		size_t n = 0;
 
 		while (n < len && n < LINE_MAX_BYTES && text[n] && text[n] != '\n' &&
 		       text[n] != '\t')
 			n++;
-		write_safe(text, n, out);
+		/* A piece of a line, without a tab; terminal control characters become \xNN. */
+		memcpy(raw, text, n);
+		raw[n] = '\0';
+		fputs(output_safe(raw, safe, sizeof(safe)), out);
 		text += n;
 		len -= n;
 		if (len && n < LINE_MAX_BYTES) {

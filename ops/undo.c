@@ -171,14 +171,6 @@ int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *ou
 	return out->how == OPS_UNDO_NOTHING ? undo_sampling(pid, options, out, err) : 0;
 }
 
-static void undo_or_explain(pid_t pid, const struct ops_options *options, struct ops_undone *out)
-{
-	*out = (struct ops_undone){ .pid = pid };
-	if (!undo_one(pid, options, out, &out->why))
-		return;
-	out->how = out->why.code == ERR_BUSY ? OPS_UNDO_RUNNING : OPS_UNDO_FAILED;
-}
-
 int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *pids = NULL;
@@ -191,10 +183,13 @@ int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct
 	if (!out->v)
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		undo_or_explain(pids[i], options, &out->v[out->n]);
+		struct ops_undone *one = &out->v[out->n];
+
+		*one = (struct ops_undone){ .pid = pids[i] };
+		if (undo_one(pids[i], options, one, &one->why))
+			one->how = one->why.code == ERR_BUSY ? OPS_UNDO_RUNNING : OPS_UNDO_FAILED;
 		/* Removed meanwhile by its owner, or not our file: skipped. */
-		if (out->v[out->n].why.code != ERR_NOPROC && out->v[out->n].why.code != ERR_PERM)
-			out->n++;
+		out->n += one->why.code != ERR_NOPROC && one->why.code != ERR_PERM;
 	}
 	return 0;
 }

@@ -36,15 +36,6 @@ static int lookup(const char *name, const struct mallctl **ctl, struct err *err)
 	return 0;
 }
 
-static int lookup_readable(const char *name, const struct mallctl **ctl, struct err *err)
-{
-	if (lookup(name, ctl, err))
-		return -1;
-	if (!((*ctl)->access & MALLCTL_READ))
-		return err_raise(err, ERROR_NAME_WRITE_ONLY, .name = name);
-	return 0;
-}
-
 static void value_init(struct ops_value *value, const char *name, const struct mallctl *ctl)
 {
 	memset(value, 0, sizeof(*value));
@@ -86,26 +77,20 @@ static void add_reads(struct reads *r, struct ops_value *values, size_t n, bool 
 	}
 }
 
-/* Statistics are from the last epoch: begin a new one. */
-static void add_epoch(struct reads *r, const struct ops_value *values, size_t n)
-{
-	bool stale = false;
-
-	for (size_t i = 0; i < n; i++)
-		stale |= values[i].ctl->needs_epoch;
-	if (stale) {
-		r->of[r->n] = NULL;
-		r->calls[r->n++] = call_write("epoch", &epoch, sizeof(epoch));
-	}
-}
-
 /* All in one run: first what may be read whatever opt.prof is, then the rest. */
 static int read_all(struct session *s, struct ops_value *values, size_t n, struct err *err)
 {
 	struct reads r = { .n = 0 };
 	struct run run = { .calls = r.calls };
+	bool stale = false;
 
-	add_epoch(&r, values, n);
+	for (size_t i = 0; i < n; i++)
+		stale |= values[i].ctl->needs_epoch;
+	/* Statistics are from the last epoch: begin a new one. */
+	if (stale) {
+		r.of[r.n] = NULL;
+		r.calls[r.n++] = call_write("epoch", &epoch, sizeof(epoch));
+	}
 	add_reads(&r, values, n, false);
 	run.n_unconditional = r.n;
 	add_reads(&r, values, n, true);
@@ -132,8 +117,10 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 	if (n > OPS_NAMES_MAX)
 		return err_raise(err, ERROR_TOO_MANY_NAMES, .limit = OPS_NAMES_MAX);
 	for (size_t i = 0; i < n; i++) {
-		if (lookup_readable(names[i], &ctl, err))
+		if (lookup(names[i], &ctl, err))
 			return -1;
+		if (!(ctl->access & MALLCTL_READ))
+			return err_raise(err, ERROR_NAME_WRITE_ONLY, .name = names[i]);
 		value_init(&read[i], names[i], ctl);
 	}
 	if (session_open(&s, pid, options, err) || read_all(&s, read, n, err))
@@ -152,24 +139,6 @@ static const struct {
 	{ "prof.prefix", FIX_USE_PREFIX },
 };
 
-static int refuse_set(const struct mallctl *ctl, const char *name, const union mallctl_value *v,
-		      struct err *err)
-{
-	for (size_t i = 0; i < sizeof(own_command) / sizeof(own_command[0]); i++) {
-		if (strcmp(name, own_command[i].name))
-			continue;
-		err_raise(err, ERROR_NAME_NOT_FOR_SET, .name = name);
-		return err_advise(err, own_command[i].fix);
-	}
-	if (ctl->type == MALLCTL_STRING)
-		return err_raise(err, ERROR_NAME_TAKES_STRING, .name = name);
-	if (!strcmp(name, "prof.thread_active_init") && !v->b) {
-		err_raise(err, ERROR_INIT_STAYS_TRUE);
-		return err_advise(err, FIX_USE_DEACTIVATE);
-	}
-	return 0;
-}
-
 static int parse_set(const char *name, const char *text, const struct mallctl **ctl,
 		     union mallctl_value *v, struct err *err)
 {
@@ -185,7 +154,19 @@ static int parse_set(const char *name, const char *text, const struct mallctl **
 	} else if ((*ctl)->type != MALLCTL_STRING && mallctl_parse(*ctl, text, v, err)) {
 		return -1;
 	}
-	return refuse_set(*ctl, name, v, err);
+	for (size_t i = 0; i < sizeof(own_command) / sizeof(own_command[0]); i++) {
+		if (strcmp(name, own_command[i].name))
+			continue;
+		err_raise(err, ERROR_NAME_NOT_FOR_SET, .name = name);
+		return err_advise(err, own_command[i].fix);
+	}
+	if ((*ctl)->type == MALLCTL_STRING)
+		return err_raise(err, ERROR_NAME_TAKES_STRING, .name = name);
+	if (!strcmp(name, "prof.thread_active_init") && !v->b) {
+		err_raise(err, ERROR_INIT_STAYS_TRUE);
+		return err_advise(err, FIX_USE_DEACTIVATE);
+	}
+	return 0;
 }
 
 static int run_set(struct session *s, const union mallctl_value *v, struct ops_set *set,
