@@ -56,7 +56,7 @@ is "$(json '.memory | [([.parts[]] | add) == .rss_bytes, .parts.allocated, .samp
 	'[true,0,null,"memory_unasked"]' 'check: as far as the kernel shows it'
 like "$(json '.memory.advice[0].fix')" "explain $pid" 'check: and who asks jemalloc'
 run_ctl check "$pid"
-like "$out" $'^1[0-9]{2}M of 1[0-9]{2}M resident are private memory: .* not asked for its share\n  fix: ' 'check, for people: that comes first'
+like "$out" $'^1[0-9]{2}M of 1[0-9]{2}M resident are private memory; .* not asked for its share\n  fix: ' 'check, for people: that comes first'
 assert_untouched "$pid" 'it is looked at, and left as it was'
 
 # --- control: without the mapping it is not found ---

@@ -52,7 +52,7 @@ without 'no /sys' 1 'has no BTF type information.*mount /sys' "${hidden[@]}"
 hide /sys/kernel/tracing /sys/kernel/debug
 without 'no tracefs' 1 'tracefs is not mounted.*mount -t tracefs tracefs /sys/kernel/tracing' "${hidden[@]}"
 hide /sys/kernel/tracing/events/syscalls /sys/kernel/debug
-without 'no tracepoints of system calls' 1 'no tracepoints at its system calls.*CONFIG_FTRACE_SYSCALLS=y' "${hidden[@]}"
+without 'no tracepoints of system calls' 1 'no system call tracepoints.*CONFIG_FTRACE_SYSCALLS=y' "${hidden[@]}"
 without 'a seccomp filter' 4 'seccomp filter.*--security-opt seccomp=unconfined' "$VICTIMS/fenced" bpf-errno
 without 'few files' 1 '20 files .*RLIMIT_NOFILE.*ulimit -n' prlimit --nofile=20
 if unshare --user --map-root-user true 2>/dev/null; then
