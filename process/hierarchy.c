@@ -158,22 +158,18 @@ static int open_root(const char *folder)
 static void widen(struct hierarchy *h, uint64_t inode)
 {
 	_cleanup_(cleanup_close) int root = -1;
-	_cleanup_(cleanup_free) char *top = strdup("/"), *folder = NULL;
+	char *folder;
 	struct stat st;
 
 	if (!strcmp(h->root, "/") || leads_out(h->root, strlen(h->root)))
 		return;
 	root = open_root(h->folder);
-	if (root < 0 || fstatat(root, h->root + 1, &st, 0) || st.st_ino != inode || !top)
+	if (root < 0 || fstatat(root, h->root + 1, &st, 0) || st.st_ino != inode ||
+	    asprintf(&folder, "/proc/self/fd/%d", root) < 0)
 		return;
-	if (asprintf(&folder, "/proc/self/fd/%d", root) < 0) {
-		folder = NULL;
-		return;
-	}
 	free(h->folder);
-	free(h->root);
-	h->folder = take_ptr(folder);
-	h->root = take_ptr(top);
+	h->folder = folder;
+	h->root[1] = '\0';
 	h->whole = true;
 	take_fd(root); /* for good */
 }
