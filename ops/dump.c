@@ -66,6 +66,15 @@ char *dump_path(const struct proc *p, const char *file)
 	return new_path(p->pid, p->status.comm, file ? file : "", NULL, ".heap");
 }
 
+int dump_open(const struct proc *p, const char *file, bool force, struct output *out, char **path,
+	      struct err *err)
+{
+	if (!file)
+		return 0;
+	*path = dump_path(p, file);
+	return *path ? output_open(out, *path, force, err) : err_no_memory(err);
+}
+
 char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const char *why)
 {
 	return new_path(pid, comm, folder, why, ".heap");

@@ -11,6 +11,14 @@
  */
 char *dump_path(const struct proc *p, const char *file);
 
+/*
+ * Open the file at that path, which `path` receives; the caller closes `out` and frees `path`. Does
+ * nothing if `file` is NULL. ERR_OUTPUT.
+ */
+struct output;
+int dump_open(const struct proc *p, const char *file, bool force, struct output *out, char **path,
+	      struct err *err) __must_check;
+
 /* "COMM.PID.UTC-TIMESTAMP.guard-WHY.heap" in `folder`, which ends in "/"; freed as above. */
 char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const char *why);
 

@@ -57,7 +57,7 @@ bool cgroup_keyed(const char *folder, const char *file, const char *key, uint64_
 	return false;
 }
 
-/* The group, and each one above it as far as they are mounted; false if these are not all. */
+/* The group and its ancestors, up to the mount; false if some are not visible. */
 static bool each_above(const char *controller, const char *path, size_t len, cgroup_fn *fn,
 		       void *ctx)
 {
@@ -72,7 +72,7 @@ static bool each_above(const char *controller, const char *path, size_t len, cgr
 		return false;
 	mount_len = strlen(h->folder);
 	rest_len = len - (size_t)(rest - path);
-	/* Of a name that has no room the beginning may be another group's. */
+	/* A truncated name could be that of another group. */
 	if (mount_len + rest_len >= sizeof(folder))
 		return false;
 	snprintf(folder, sizeof(folder), "%s%.*s", h->folder, (int)rest_len, rest);
@@ -88,7 +88,7 @@ static bool each_above(const char *controller, const char *path, size_t len, cgr
 }
 
 /*
- * Lines of "ID:CONTROLLERS:PATH". Where version 1 has the controller, version 2 beside it has not.
+ * Lines of "ID:CONTROLLERS:PATH". A controller that version 1 has is not available in version 2.
  */
 bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 {

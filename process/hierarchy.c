@@ -26,7 +26,7 @@ bool hierarchy_lists(const char *list, const char *name)
 	return false;
 }
 
-/* A group may be called "..a", but none "..". */
+/* "..a" is a valid name of a group, ".." is not. */
 static bool leads_out(const char *path, size_t len)
 {
 	for (const char *at = path; at + 3 <= path + len; at++)
@@ -37,7 +37,7 @@ static bool leads_out(const char *path, size_t len)
 
 /* --- mounts --- */
 
-/* Spaces and the like are "\040" there. */
+/* Octal escapes, such as "\040" for a space. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -99,7 +99,7 @@ void hierarchies_add(struct hierarchies *all, char *line)
 		fini(&h);
 }
 
-/* NULL: it is not below `root`. */
+/* The part of `path` below `root`, or NULL. */
 static const char *below(const char *root, const char *path, size_t len)
 {
 	size_t n = strcmp(root, "/") != 0 ? strlen(root) : 0;
@@ -133,13 +133,13 @@ const struct hierarchy *hierarchies_find(const struct hierarchies *all, const ch
 /* --- those here --- */
 
 #define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
-#define ROOT_ID 1	   /* of every hierarchy, and its inode */
+#define ROOT_ID 1	   /* of every hierarchy; also its inode */
 
 /*
- * The root of a hierarchy by a mount of one group of it, as containers have: handles are not
- * confined to what is mounted. Files of process 1 may be hostile where that is a container's, and a
- * mount of our own would take options such as nsdelegate from everybody's: in the first namespace
- * they are those of the last mount (apply_cgroup_root_flags()).
+ * Open the root of a hierarchy of which only one group is mounted, as in containers: file handles
+ * are not confined to the mount. The alternatives are worse: if process 1 is in a container, its
+ * files may be hostile; and a mount of our own in the initial namespace would reset options such as
+ * nsdelegate for all mounts (apply_cgroup_root_flags()).
  */
 static int open_root(const char *folder)
 {
@@ -154,7 +154,7 @@ static int open_root(const char *folder)
 	return mount < 0 ? -1 : open_by_handle_at(mount, handle, O_PATH | O_CLOEXEC);
 }
 
-/* Where our names begin at that root, the group that is mounted is found by its name there. */
+/* If our names start at that root, the mounted group has the same inode under its name there. */
 static void widen(struct hierarchy *h, uint64_t inode)
 {
 	_cleanup_(cleanup_close) int root = -1;
@@ -171,10 +171,10 @@ static void widen(struct hierarchy *h, uint64_t inode)
 	h->folder = folder;
 	h->root[1] = '\0';
 	h->whole = true;
-	take_fd(root); /* for good */
+	take_fd(root); /* kept until exit */
 }
 
-/* False where another mount lies over it. */
+/* False if another mount hides it. */
 static bool settle(struct hierarchy *h)
 {
 	struct statx st;
@@ -239,7 +239,7 @@ void hierarchies_join(void)
 	if (own < 0 || first < 0 || fstat(own, &a) || fstat(first, &b) || a.st_ino == b.st_ino ||
 	    setns(first, CLONE_NEWCGROUP))
 		return;
-	/* Beside a container its process 1 has names for that alone: ours say more. */
+	/* If we share the PID namespace of a container, its process 1 names only its own groups. */
 	if (!names_us())
 		(void)!setns(own, CLONE_NEWCGROUP);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where hierarchies of control groups can be seen here, and what their groups are called. In a
- * cgroup namespace of our own the names of other processes' groups begin above its root, and no
- * mount of ours has them (cgroup_namespaces(7)).
+ * The mounts of cgroup hierarchies, and the names of groups in them. In a private cgroup namespace
+ * the names of other processes' groups start with "/..", and none of our mounts contains them
+ * (cgroup_namespaces(7)).
  */
 #ifndef PROCESS_HIERARCHY_H
 #define PROCESS_HIERARCHY_H
@@ -17,11 +17,11 @@
 struct hierarchy {
 	int mount_id;
 	bool v2;
-	bool whole;    /* all of its groups are in there */
-	char *options; /* of version 1: "rw,cpu,cpuacct" */
-	char *root;    /* which group is mounted, as our namespace calls it */
-	char *folder;  /* where its files are to be opened */
-	char *shown;   /* and what to call that */
+	bool whole;    /* the whole hierarchy is mounted */
+	char *options; /* for version 1: "rw,cpu,cpuacct" */
+	char *root;    /* the mounted group, as named in our namespace */
+	char *folder;  /* the directory to open its files in */
+	char *shown;   /* the same for display */
 };
 
 struct hierarchies {
@@ -30,24 +30,24 @@ struct hierarchies {
 };
 
 /*
- * Go on in the cgroup namespace of process 1, if that shows all that our own does: with its names
- * all processes of the host have one where we see these at all. Changes what is read in /proc, and
- * nothing else. Where CAP_SYS_ADMIN or CAP_SYS_PTRACE is missing nothing happens.
+ * Join the cgroup namespace of process 1, unless our own groups are not visible from it. With the
+ * PID namespace of the host, all processes then have names from the root of the hierarchy. Changes
+ * what is read in /proc, and nothing else. Does nothing without CAP_SYS_ADMIN and CAP_SYS_PTRACE.
  */
 void hierarchies_join(void);
 
-/* Those that are mounted here. Looked up once. */
+/* The mounts of this process; looked up once. */
 const struct hierarchies *hierarchies_here(void);
 
 /*
- * The mount that has the group `path` of `len` bytes: of version 2 for `controller` NULL, else of
- * the hierarchy of version 1 with that controller. NULL if there is none. The group is `*rest`
- * below its folder, "" or "/a/b", up to the end of `path`: no ".." leads out of it.
+ * The mount that contains the group `path` of `len` bytes: of version 2 if `controller` is NULL,
+ * otherwise of the hierarchy of version 1 with that controller; or NULL. `*rest` is the path of the
+ * group below the mount, "" or "/a/b", up to the end of `path`; it contains no "..".
  */
 const struct hierarchy *hierarchies_find(const struct hierarchies *all, const char *controller,
 					 const char *path, size_t len, const char **rest);
 
-/* Take a line of proc_pid_mountinfo(5), which is changed; others than of cgroups are left out. */
+/* Add a line of proc_pid_mountinfo(5), which is modified, if it is a cgroup mount. */
 void hierarchies_add(struct hierarchies *all, char *line);
 void hierarchies_fini(struct hierarchies *all);
 

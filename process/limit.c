@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Version 1 has no "max": without a limit there stands PAGE_COUNTER_MAX (linux/page_counter.h). */
+/* Version 1 shows PAGE_COUNTER_MAX for no limit (linux/page_counter.h), version 2 "max". */
 #define NO_LIMIT (UINT64_C(1) << 60)
 
-/* It may use more than that, where the limit was lowered. */
+/* Usage exceeds the limit if that was lowered. */
 static uint64_t left(const struct limit *l)
 {
 	return l->limit > l->used ? l->limit - l->used : 0;
@@ -59,7 +59,7 @@ bool limit_of_folder(const char *folder, struct limit *out)
 
 struct nearest {
 	struct limit *out;
-	char *folder; /* NULL: it is not wanted */
+	char *folder; /* NULL: not needed */
 	bool high, found;
 };
 

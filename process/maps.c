@@ -22,7 +22,7 @@ void maps_fini(struct maps *m)
 	*m = (struct maps){ 0 };
 }
 
-/* A number at *s that ends in `end`; steps over both. */
+/* A number at *s, followed by `end`; advances past both. */
 static bool take_number(char **s, int base, char end, uint64_t *value)
 {
 	char *stop;
@@ -130,7 +130,7 @@ int maps_read(struct maps *m, pid_t pid, struct err *err)
 	char *text;
 	size_t len;
 
-	/* One that grows between two reads may come twice, and overlap (proc_pid_maps(5)). */
+	/* A mapping that grows between two reads may appear twice, and overlap (proc_pid_maps(5)). */
 	for (unsigned int tries = 0; tries < READ_TRIES; tries++) {
 		if (procfs_read(pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, err))
 			return -1;
@@ -158,8 +158,8 @@ const struct map *maps_find(const struct maps *m, uint64_t addr)
 /* --- one mapping --- */
 
 /*
- * One mapping, as it is now. Linux 6.11 answers that by an ioctl on
- * /proc/PID/maps (PROCMAP_QUERY); before, the whole file must be read.
+ * The current state of one mapping. Since Linux 6.11 there is an ioctl(2) on
+ * /proc/PID/maps for it (PROCMAP_QUERY); before, the whole file must be read.
  */
 
 /* struct procmap_query, include/uapi/linux/fs.h */
@@ -215,7 +215,7 @@ bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NA
 {
 	if (ask(fd, addr, m, name) == 0)
 		return true;
-	/* A name too long for us is no name that matters; ENOENT is an answer. */
+	/* Names longer than our buffer are irrelevant; ENOENT is an answer. */
 	if (errno == ENOENT || errno == ENAMETOOLONG)
 		return false;
 	return read_whole(pid, addr, m, name);

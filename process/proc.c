@@ -24,8 +24,8 @@
 #define START_STACK_FIELD 28
 
 /*
- * Fields 22 and 28 of /proc/PID/stat, as the first thread's own file has them: for the other the
- * kernel adds up the times of all threads (do_task_stat()).
+ * Fields 22 and 28 of /proc/PID/stat, from the file of the first thread: for that of the process
+ * the kernel would add up the times of all threads (do_task_stat()).
  */
 static int read_stat(struct proc *p, struct err *err)
 {
@@ -43,7 +43,7 @@ static int read_stat(struct proc *p, struct err *err)
 	return 0;
 }
 
-/* A zombie whose other threads still run can be looked at through them. */
+/* A zombie leader with running threads can be examined through one of them. */
 static bool has_ended(const struct proc_status *st)
 {
 	return (st->state == 'Z' || st->state == 'X') && st->threads <= 1;
@@ -67,7 +67,7 @@ static bool pidfd_ended(int pidfd)
 	return poll(&pfd, 1, 0) > 0;
 }
 
-/* Any thread's id opens a folder in /proc, if only that of the first is listed. */
+/* /proc has a directory for any thread's id, although only first threads are listed. */
 static pid_t living_thread(const struct proc *p)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
@@ -84,8 +84,8 @@ static pid_t living_thread(const struct proc *p)
 }
 
 /*
- * Both the status and the start time are of the process behind the pidfd if
- * that one still lives after they were read.
+ * The status and the start time are those of the process behind the pidfd if
+ * it is still alive after they were read.
  */
 static int read_identity(struct proc *p, struct err *err)
 {
@@ -98,7 +98,7 @@ static int read_identity(struct proc *p, struct err *err)
 	if (has_ended(&p->status))
 		return err_raise(err, ERROR_PROCESS_ENDED, .pid = p->pid);
 	p->mm_pid = living_thread(p);
-	/* What goes away with the first thread, but is the process's. */
+	/* Lost with the first thread, but a property of the process. */
 	if (p->mm_pid != p->pid && !proc_thread_status(p->pid, p->mm_pid, &living, err)) {
 		p->status.rss_bytes = living.rss_bytes;
 		p->status.rss_anon_bytes = living.rss_anon_bytes;
@@ -124,7 +124,7 @@ int proc_open(struct proc *p, pid_t pid, struct err *err)
 
 	if (pid <= 0)
 		return no_such(pid, err);
-	/* -1 on a kernel or a sandbox without pidfd_open(2): the start time guards alone then. */
+	/* -1 on a kernel or in a sandbox without pidfd_open(2): only the start time guards then. */
 	got.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (got.pidfd < 0 && errno == ESRCH)
 		return no_such(pid, err);
@@ -187,7 +187,7 @@ bool proc_alive(const struct proc *p)
 
 	if (p->pidfd >= 0)
 		return !pidfd_ended(p->pidfd);
-	/* As far as is known: when we have no descriptor left it is no other process. */
+	/* As far as is known: running out of descriptors does not mean another process. */
 	if (read_identity(&now, &why))
 		return why.code != ERR_LOST;
 	return now.start_time == p->start_time;
@@ -244,7 +244,7 @@ static int memory_read_failed(pid_t pid, uint64_t addr, int sys, struct err *err
 			     .address = (int64_t)addr);
 }
 
-/* Of the process that a confined one reads; kept, because most is read of one process in a row. */
+/* For a confined process; kept open, since most reads in a row are from one process. */
 static int memory_fd = -1;
 static pid_t memory_pid;
 
@@ -262,7 +262,7 @@ static bool open_memory(pid_t pid)
 	return memory_fd >= 0;
 }
 
-/* EIO is what is not mapped. */
+/* EIO: not mapped. */
 static ssize_t read_memory(int fd, void *buf, size_t len, off_t at)
 {
 	ssize_t got = pread(fd, buf, len, at);
@@ -272,7 +272,7 @@ static ssize_t read_memory(int fd, void *buf, size_t len, off_t at)
 	return got;
 }
 
-/* Through /proc/PID/mem, which needs no right but the descriptor: at its end 0 is read. */
+/* Through /proc/PID/mem, which needs no privilege but the descriptor; 0 at its end. */
 static ssize_t read_through(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	ssize_t got;
@@ -309,7 +309,7 @@ int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err)
 	return 0;
 }
 
-/* Up to the end of each aligned chunk, so that nothing behind the string need be mapped. */
+/* In aligned chunks, so that nothing after the string has to be mapped. */
 int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err)
 {
 	_cleanup_(cleanup_free) char *got = malloc(size);
@@ -372,7 +372,7 @@ bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value)
 	return false;
 }
 
-/* The auxiliary vector has addresses of the stack, the vDSO and the program, all random. */
+/* The auxiliary vector contains randomized addresses: stack, vDSO and program. */
 uint64_t proc_program(pid_t pid)
 {
 	_cleanup_(cleanup_free) char *text = NULL;

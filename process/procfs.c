@@ -28,7 +28,7 @@ int procfs_open(pid_t pid, pid_t tid, const char *name)
 	return door_proc(pid, tid, name);
 }
 
-/* Fill up to `size` bytes: procfs hands out a page at a time. The length, or -1 with errno. */
+/* Read up to `size` bytes, since procfs returns a page at a time. The length, or -1 with errno. */
 static ssize_t read_full(int fd, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -129,7 +129,7 @@ int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *
 	got = door_link_below(root, dir, name, buf, size);
 	sys = errno;
 	absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
-	/* Without its root folder a process has ended: then "there is no link" would be a guess. */
+	/* A process without a root directory has ended; whether there was a link is unknown then. */
 	if (got < 0 && !absent)
 		return procfs_fail(pid, "root", sys, err);
 	if (got < 0 && door_proc_link(pid, "root", ignored, sizeof(ignored)) < 0)

@@ -16,7 +16,7 @@
 
 /* --- who may trace --- */
 
-/* Would ptrace(2) be allowed? Asked of the kernel without a ptrace request. */
+/* Would ptrace(2) be allowed? Determined without a ptrace request. */
 
 static const char yama_path[] = "/proc/sys/kernel/yama/ptrace_scope";
 
@@ -72,7 +72,7 @@ static int explain_root(const struct proc *p, struct err *err)
 	return err_advise(err, FIX_SEE_KERNEL_LOG);
 }
 
-/* The kernel only says no; the reason is put together from what can be seen. */
+/* The kernel only denies; the reason is inferred from what is visible. */
 static int explain(const struct proc *p, struct err *err)
 {
 	int scope = yama_scope();
@@ -100,7 +100,7 @@ static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
 
 	if (proc_thread_status(tracer, 0, &st, &ignored))
 		st.comm[0] = '\0';
-	/* A name may hold control characters: only a plain one is worth showing. */
+	/* A name may contain control characters: only plain ones are shown. */
 	for (char *c = st.comm; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
@@ -120,14 +120,14 @@ int proc_may_trace(const struct proc *p, struct err *err)
 		return -1;
 	if (now.tracer_pid)
 		return already_traced(p, now.tracer_pid, err);
-	/* Opening mem is checked by PTRACE_MODE_ATTACH, Yama and the like included. */
+	/* open(2) of mem is checked with PTRACE_MODE_ATTACH, including Yama and other LSMs. */
 	snprintf(path, sizeof(path), "/proc/%d/mem", p->mm_pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
 		return explain(p, err);
-	/* No memory: kthreadd (2) or a child of it; else its memory has just been given back. */
+	/* No memory: kthreadd (2), a child of it, or a process that has just released it. */
 	if (errno == ESRCH && (p->pid == 2 || now.ppid == 2))
 		return err_raise(err, ERROR_IS_KERNEL_THREAD, .pid = p->pid);
 	return procfs_fail(p->pid, "mem", errno, err);
@@ -136,12 +136,12 @@ int proc_may_trace(const struct proc *p, struct err *err)
 /* --- frozen control groups --- */
 
 /*
- * The freezer of control groups stops a process in a way that its state does
- * not show (cgroups(7)). In version 2 cgroup.events says "frozen 1"; in
- * version 1 freezer.state says FROZEN, or FREEZING on the way there.
+ * The cgroup freezer stops a process without a change of its state (cgroups(7)).
+ * In version 2 cgroup.events contains "frozen 1"; in version 1 freezer.state is
+ * FROZEN, or FREEZING during the transition.
  */
 
-/* Does one of the file's lines start with `prefix`? */
+/* Does any line of the file start with `prefix`? */
 static bool file_says(const char *folder, const char *file, const char *prefix)
 {
 	_cleanup_(cleanup_fclose) FILE *f = NULL;

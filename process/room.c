@@ -34,7 +34,7 @@ static void consider(struct found *f, const char *name, uint64_t limit, uint64_t
 	output_safe(name, f->out->name, sizeof(f->out->name));
 }
 
-/* The first number behind `key` in a file of /proc; false if there is none. */
+/* The first number after `key` in a file of /proc; false if there is none. */
 static bool number_in(const char *path, const char *key, uint64_t *number)
 {
 	_cleanup_(cleanup_fclose) FILE *f = fopen(path, "re");
@@ -102,10 +102,10 @@ static void by_commit(struct found *f)
 		consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
 }
 
-/* Version 1 has no "max": without a limit there stands PAGE_COUNTER_MAX (linux/page_counter.h). */
+/* Version 1 shows PAGE_COUNTER_MAX for no limit (linux/page_counter.h), version 2 "max". */
 #define NO_LIMIT (UINT64_C(1) << 60)
 
-/* Names of its files in both versions. */
+/* File names in both versions. */
 static const struct {
 	const char *limit, *used, *inactive, *active;
 } memory_files[] = {
@@ -144,7 +144,7 @@ static void by_pids_group(void *ctx, const char *folder)
 	consider(ctx, name, limit, used);
 }
 
-/* "0.20 0.18 0.12 1/80 11206": how many tasks there are, of everybody. */
+/* "0.20 0.18 0.12 1/80 11206": the number of tasks of the system is 80. */
 static bool all_tasks(uint64_t *n)
 {
 	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/loadavg", "re");
@@ -169,9 +169,9 @@ static uint64_t tasks_of(uid_t uid)
 	return n;
 }
 
-#define PLENTY 64 /* tasks: who has so many left needs no exact count */
+#define PLENTY 64 /* tasks: with so many left, no exact count is needed */
 
-/* Neither root nor who may exceed limits is held to it (copy_process()). */
+/* It does not apply to root, or with CAP_SYS_RESOURCE or CAP_SYS_ADMIN (copy_process()). */
 static void by_user(struct found *f, const struct proc *p, uint64_t all)
 {
 	const uint64_t exempt = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;

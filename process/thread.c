@@ -35,7 +35,7 @@ static void set_bool(void *field, const char *s)
 	*(bool *)field = strtoul(s, NULL, 10);
 }
 
-/* Words with spaces between; of those that can be on, not of those that are locked. */
+/* Words separated by spaces: enabled features, not the locked ones. */
 static void set_features(void *field, const char *s)
 {
 	static const char name[] = ARCH_SHADOW_STACK;
@@ -66,7 +66,7 @@ static void set_state(void *field, const char *s)
 	*(char *)field = *s;
 }
 
-/* One pid per namespace, the innermost last. */
+/* One pid for each namespace, the innermost last. */
 static void set_last_pid(void *field, const char *s)
 {
 	char *stop;
@@ -75,7 +75,7 @@ static void set_last_pid(void *field, const char *s)
 		*(pid_t *)field = (pid_t)strtol(s, &stop, 10);
 }
 
-/* Real, effective and saved id come first. */
+/* Real, effective and saved id, in this order. */
 static void set_ids(void *field, const char *s)
 {
 	uint32_t *ids = field;
@@ -176,7 +176,7 @@ static int read_failed(int sys, struct err *err)
 	return err_raise_sys(err, ERROR_THE_THREAD_UNREADABLE, sys);
 }
 
-/* All of it in one read: each read at offset 0 generates the text again. */
+/* In one read: each read at offset 0 generates the text anew. */
 int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
 {
 	for (size_t size = STATUS_USUAL; size <= STATUS_MAX; size *= 16) {
@@ -279,7 +279,7 @@ int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct er
 
 /* --- when a thread ran --- */
 
-/* What the scheduler says of a thread. */
+/* The scheduler's statistics of a thread. */
 
 #define SCHED_SIZE 8192
 #define STAT_SIZE 4096

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread, or the first one of a process, as /proc shows it. Nothing here changes or stops it. */
+/* A thread, or the first one of a process, as seen in /proc. Nothing here changes or stops it. */
 #ifndef PROCESS_THREAD_H
 #define PROCESS_THREAD_H
 
@@ -12,7 +12,7 @@
 
 #define PROC_COMM_SIZE 64 /* TASK_COMM_LEN is 16; kernel threads show up to 64 */
 
-/* What /proc/PID/status and its neighbours say (proc_pid_status(5)). */
+/* From /proc/PID/status and similar files (proc_pid_status(5)). */
 struct proc_status {
 	char comm[PROC_COMM_SIZE];	      /* raw bytes, see output_safe() before printing */
 	char state;			      /* R S D T t Z X */
@@ -22,26 +22,26 @@ struct proc_status {
 	uint64_t cap_permitted;	   /* CapPrm */
 	unsigned int threads;
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
-	unsigned int filters; /* how many of these; 0 before Linux 5.9, which does not say */
+	unsigned int filters; /* number of filters; 0 before Linux 5.9, where it is unknown */
 	bool no_new_privs;
-	bool shadow_stack;	 /* its calls return by addresses that are kept twice */
+	bool shadow_stack;	 /* a shadow stack guards its return addresses */
 	uint64_t sig_blocked;	 /* SigBlk */
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */
 	uint64_t shared_pending; /* ShdPnd */
-	uint64_t rss_bytes; /* VmRSS; 0 of a kernel thread, and of a process that is just ending */
+	uint64_t rss_bytes;	 /* VmRSS; 0 for kernel threads and processes that are exiting */
 	uint64_t rss_anon_bytes; /* RssAnon, since Linux 4.5 */
-	uint64_t switches;	 /* voluntary_ctxt_switches: how often this thread went to sleep */
+	uint64_t switches;	 /* voluntary_ctxt_switches: how often the thread has blocked */
 };
 
-/* False when `text` holds no State and Tgid. Lines that are missing leave zeros. */
+/* False if `text` lacks State or Tgid. Other missing lines result in zeros. */
 bool proc_status_parse(struct proc_status *st, const char *text);
 
-/* Status of one thread. ERR_LOST when it is gone. */
+/* Status of one thread. ERR_LOST if it has ended. */
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err) __must_check;
 
 /*
- * The same in two steps, for who has no time in between: open, a descriptor or
- * -1, and read, once, what it says at that moment.
+ * The same in two steps, for time-critical callers: open returns a descriptor or
+ * -1; read, once, the status at that moment.
  */
 int proc_thread_status_open(pid_t pid, pid_t tid);
 int proc_thread_status_read(int fd, struct proc_status *st, struct err *err) __must_check;
@@ -51,8 +51,8 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) __must_che
 
 /* Where a thread is, from /proc/PID/task/TID/syscall, without stopping it. */
 struct proc_syscall {
-	bool running; /* on a CPU: nothing else is known */
-	long nr;      /* system call number, -1 when blocked outside one */
+	bool running; /* on a CPU: the rest is unknown */
+	long nr;      /* system call number, -1 if blocked outside of one */
 	uint64_t args[6];
 	uint64_t sp, pc;
 };
@@ -60,9 +60,9 @@ int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct er
 	__must_check;
 
 /*
- * When a thread ran last, by the clock of the CPU that it ran on: of a thread that sleeps, when it
- * went to sleep. Each CPU has a clock of its own, which leaves out what a hypervisor took from it.
- * False where the kernel does not say (/proc/PID/task/TID/sched wants CONFIG_SCHED_DEBUG).
+ * When a thread last ran, by the clock of its CPU: for a sleeping thread, when it went to sleep.
+ * Each CPU has its own clock, which excludes time stolen by a hypervisor. False if the kernel does
+ * not provide it (/proc/PID/task/TID/sched needs CONFIG_SCHED_DEBUG).
  */
 struct proc_ran {
 	uint64_t ns;

@@ -147,12 +147,8 @@ static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 				{ .fd = stop_fd, .events = POLLIN } };
 
 	for (;;) {
-		uint64_t now = now_ms();
-		int left = -1, n;
+		int n = poll(fds, stop_fd < 0 ? 1 : 2, deadline_ms ? ms_until(deadline_ms) : -1);
 
-		if (deadline_ms)
-			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
-		n = poll(fds, stop_fd < 0 ? 1 : 2, left);
 		if (n > 0)
 			return fds[1].revents ? RECEIVED_STOPPED : RECEIVED;
 		if (!n)

@@ -169,8 +169,8 @@ static uint64_t look(struct guard *g)
 		next = sooner(next, m->limit->next_ms);
 		if (!m->gone)
 			next = sooner(next, m->next_ms);
-		if (m->due.rule && m->retry_ms > now)
-			next = sooner(next, m->retry_ms);
+		if (m->due.rule && m->retry.at_ms > now)
+			next = sooner(next, m->retry.at_ms);
 	}
 	return sooner(next, g->scan_ms);
 }
@@ -229,8 +229,6 @@ static void take_told(struct guard *g, const struct waiting *w)
 /* Handles what has come; -1 when it cannot be reported. */
 static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, struct err *err)
 {
-	uint64_t now = now_ms();
-
 	w->n = 0;
 	if (wait_for(w, g->options.stop_fd, POLLIN, err) ||
 	    wait_for(w, g->request->out_fd, 0, err) || wait_for(w, g->looking.pidfd, POLLIN, err))
@@ -247,7 +245,7 @@ static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, stru
 				return -1;
 		}
 	}
-	if (poll(w->fds, w->n, until_ms > now ? (int)(until_ms - now) : 0) < 0)
+	if (poll(w->fds, w->n, ms_until(until_ms)) < 0)
 		return errno == EINTR ? 0 : err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
 	if (w->fds[1].revents & (POLLERR | POLLHUP))
 		return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, EPIPE);

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define BETWEEN_MS 1000 /* between two profiles of a process, by any rules */
-#define RETRY_MS 1000
 #define RETRY_MAX_MS 60000
 #define TRIES 5 /* for what is reported once, such as an event */
 
@@ -164,7 +163,7 @@ static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 static int start(struct guard *g, struct job *job, struct member *m, struct err *err)
 {
 	/* Without it a profile holds little; but a due one does not wait for it a second time. */
-	bool activates = m->activate && (!m->due.rule || !m->failures);
+	bool activates = m->activate && (!m->due.rule || !m->retry.failures);
 	struct work work = {
 		.guard = g,
 		.options = g->options,
@@ -202,7 +201,7 @@ static struct member *next_due(const struct guard *g)
 		struct member *m = g->v[i];
 		bool regular = m->due.rule && m->due.rule->kind == GUARD_EVERY;
 
-		if (m->gone || m->given_up || m->busy || now < m->retry_ms ||
+		if (m->gone || m->given_up || m->busy || now < m->retry.at_ms ||
 		    (!m->due.rule && !m->activate))
 			continue;
 		if (!best || (best->due.rule && best->due.rule->kind == GUARD_EVERY && !regular) ||
@@ -234,16 +233,6 @@ static void caution(const struct guard *g, const struct member *m, enum error id
 	g->request->on_warning(g->request->ctx, &warning);
 }
 
-/* It failed, and is retried, later each time. */
-static void try_later(struct member *m)
-{
-	unsigned int shift = m->failures < 6 ? m->failures : 6;
-	uint64_t after = (uint64_t)RETRY_MS << shift;
-
-	m->failures++;
-	m->retry_ms = now_ms() + (after < RETRY_MAX_MS ? after : RETRY_MAX_MS);
-}
-
 /* As many profiles as were requested, and no more. */
 static bool has_enough_to_come(const struct guard *g)
 {
@@ -265,7 +254,7 @@ void jobs_start(struct guard *g)
 		if (start(g, job, m, &why)) {
 			free(job->file);
 			*job = (struct job){ .process = SUBPROCESS_INIT };
-			try_later(m);
+			backoff_fail(&m->retry, BACKOFF_MIN_MS, RETRY_MAX_MS, now_ms());
 			caution(g, m, ERROR_IN_PROCESS, &why);
 			continue;
 		}
@@ -369,8 +358,8 @@ static void fire_again(const struct guard *g, struct member *m, const struct due
 		guard_fires_again(due->rule->level.of == UNTIL_CGROUP ? &m->limit->memory[i]
 								      : &m->memory[i],
 				  now_ms(), 0);
-	else if (m->failures > TRIES)
-		m->failures = 0; /* given up: the next event is reported again */
+	else if (m->retry.failures > TRIES)
+		backoff_reset(&m->retry); /* given up: the next event is reported again */
 	else if (!m->due.rule)
 		m->due = *due;
 }
@@ -394,8 +383,8 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 	if (ok || g->request->action == OPS_GUARD_RECORD)
 		retain(g, job, m);
 	if (ok) {
-		m->failures = 0;
-		m->retry_ms = now_ms() + BETWEEN_MS;
+		backoff_reset(&m->retry);
+		m->retry.at_ms = now_ms() + BETWEEN_MS;
 		return tell(g, job, m, done, ok, why, err);
 	}
 	if (is_final(why) || has_ended(m)) {
@@ -406,9 +395,9 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 		return tell(g, job, m, done, ok, why, err);
 	}
 	/* Repeated failures are reported once; ERR_BUSY is usually over in a moment. */
-	if (m->failures == (why->code == ERR_BUSY) && tell(g, job, m, done, ok, why, err))
+	if (m->retry.failures == (why->code == ERR_BUSY) && tell(g, job, m, done, ok, why, err))
 		return -1;
-	try_later(m);
+	backoff_fail(&m->retry, BACKOFF_MIN_MS, RETRY_MAX_MS, now_ms());
 	fire_again(g, m, &job->due);
 	return 0;
 }
@@ -416,16 +405,16 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 static void take_activation(const struct guard *g, struct member *m, const struct done *done,
 			    bool ok, const struct err *why)
 {
-	if (ok || !m->failures)
+	if (ok || !m->retry.failures)
 		caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, why);
 	if (done->warning.ids[0])
 		caution(g, m, ERROR_IN_PROCESS, &done->warning);
 	if (ok) {
-		m->failures = 0;
+		backoff_reset(&m->retry);
 		return;
 	}
 	m->activate = !is_final(why);
-	try_later(m);
+	backoff_fail(&m->retry, BACKOFF_MIN_MS, RETRY_MAX_MS, now_ms());
 }
 
 int job_take(struct guard *g, struct job *job, struct err *err)

@@ -3,6 +3,7 @@
 #ifndef OPS_GUARD_PARTS_H
 #define OPS_GUARD_PARTS_H
 
+#include "base/backoff.h"
 #include "ops/apart/subprocess.h"
 #include "ops/guard/group.h"
 #include "ops/guard/guard.h"
@@ -29,8 +30,7 @@ struct member {
 	struct group *limit, *own;   /* see groups_take() */
 	struct guard_memory *memory; /* for each rule */
 	uint64_t next_ms;	     /* when to look at it again */
-	uint64_t retry_ms;	     /* nothing is tried before */
-	unsigned int failures;	     /* in a row */
+	struct backoff retry;	     /* of profiles and activation */
 	struct due due;
 };
 

@@ -258,17 +258,6 @@ static int check(struct sampling *g, struct err *err)
 }
 
 /* Ensures that it can be written before anything is sampled. */
-static int open_output(struct sampling *g, struct err *err)
-{
-	const char *file = g->request->file;
-
-	if (!file)
-		return 0;
-	g->file = dump_path(&g->s->proc, file);
-	return g->file ? output_open(&g->output, g->file, g->request->force, err)
-		       : err_no_memory(err);
-}
-
 static int begin(struct sampling *g, struct err *err)
 {
 	const struct ops_sample_request *q = g->request;
@@ -282,7 +271,8 @@ static int begin(struct sampling *g, struct err *err)
 	g->living = calloc(HEAP_LIVE_MAX, sizeof(*g->living));
 	if (!g->living)
 		return err_no_memory(err);
-	if (check(g, err) || session_open_injector(g->s, err) || open_output(g, err) ||
+	if (check(g, err) || session_open_injector(g->s, err) ||
+	    dump_open(&g->s->proc, q->file, q->force, &g->output, &g->file, err) ||
 	    heap_open(&g->heap, on_object, g, err) || predict(g, err))
 		return session_failed(g->s, err);
 	/* A block that a killed run left, and that had no chance to remove itself. */

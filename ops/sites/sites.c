@@ -163,17 +163,6 @@ static int go_on(struct run *r, struct err *err)
 }
 
 /* Ensures that it can be written before anything is sampled. */
-static int open_output(struct run *r, struct err *err)
-{
-	const char *file = r->request->file;
-
-	if (!file)
-		return 0;
-	r->file = dump_path(&r->s->proc, file);
-	return r->file ? output_open(&r->output, r->file, r->request->force, err)
-		       : err_no_memory(err);
-}
-
 /* The rate in the profile must be the one in use, or its errors are wrong. */
 static uint64_t sample_bytes(const struct ops_sites_request *q)
 {
@@ -197,7 +186,7 @@ static int begin(struct run *r, struct err *err)
 		return session_failed(r->s, err);
 	look_end(r->s);
 	r->s->sample_bytes = probe.sample_bytes;
-	if (open_output(r, err))
+	if (dump_open(&r->s->proc, r->request->file, r->request->force, &r->output, &r->file, err))
 		return -1;
 	if (collector_start(&r->collector, &sites_collector_kind, r->s, r->request->fd, err) ||
 	    sites_open(&r->sites, &probe, on_sample, r, err))

@@ -75,7 +75,7 @@ void sampling_warn_hidden(const struct session *s, struct err *warning)
 	err_advise(warning, FIX_SEE_ALL_GROUPS);
 }
 
-/* From 5.2.0 on a thread looks at nothing before its next sample: bytes_until_sample. */
+/* From 5.2.0 on, a thread does not read the rate before its next sample: bytes_until_sample. */
 void sampling_warn_finer(const struct session *s, uint64_t before, uint64_t after,
 			 struct err *warning)
 {

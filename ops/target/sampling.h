@@ -27,8 +27,8 @@ int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *e
 int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err) __must_check;
 
 /*
- * Warnings, unless there is one already: it could not know of all limits, and `before` is a rate so
- * much coarser than `after` that samples are missed.
+ * Set a warning, unless there is one: not all limits are visible; and samples will be missed,
+ * because each thread keeps the coarser rate `before` (lg) until its next sample.
  */
 void sampling_warn_hidden(const struct session *s, struct err *warning);
 void sampling_warn_finer(const struct session *s, uint64_t before, uint64_t after,
