@@ -94,7 +94,7 @@ void api_run_record_ended(struct json_object *doc, const struct ops_record *r,
 void api_run_sample_ended(struct json_object *doc, const struct ops_sample *s,
 			  const struct err *why)
 {
-	set_end(doc, s->early, &s->cost, s->left.ids[0] ? &s->left : &s->hidden, why);
+	set_end(doc, s->early, &s->cost, ops_sample_warning(s), why);
 	json_set_u64(doc, "result.duration_ms", s->duration_ms);
 	json_set_bool(doc, "result.ended", s->ended);
 	json_set_u64(doc, "result.allocations", s->allocations);

@@ -149,8 +149,8 @@ struct option_def {
 	size_t offset;	       /* in struct args */
 	const char *arg;       /* name of its argument; NULL: takes none */
 	const char *help;
-	const char *const
-		*choices; /* NULL-terminated; only for completion, except with OPTION_CHOICE */
+	/* NULL-terminated; only for completion, except with OPTION_CHOICE. */
+	const char *const *choices;
 };
 
 struct several;

@@ -58,9 +58,9 @@ static const struct option_def options_of_guard[] = {
 struct guarding {
 	const struct args *args;
 	enum ops_guard_action action;
-	bool by_default; /* no rule was given */
-	uint64_t dropped,
-		told; /* lines dropped as nothing read them; how many of them were reported */
+	bool by_default;  /* no rule was given */
+	uint64_t dropped; /* lines that nothing read */
+	uint64_t told;	  /* how many of these were reported */
 };
 
 static bool may_say(const struct args *args)

@@ -92,8 +92,8 @@ static int run(const struct arguments *a)
 	server.at_root = a->at_root;
 	if (front_confine(&err) < 0)
 		return fail(err_text(&err, text, sizeof(text)));
-	return server_run(&server) ? EXIT_SUCCESS
-				   : EXIT_FAILURE; /* the broker violated the protocol */
+	/* It fails if the broker violates the protocol. */
+	return server_run(&server) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files that say what this program does and for whom: whoever can write to one decides that. */
+/* Files that control what this program does and for which users: write access must be limited. */
 #ifndef IO_CONFIG_H
 #define IO_CONFIG_H
 

@@ -40,8 +40,8 @@ struct ops_options {
 	unsigned int max_pause_ms; /* 0: the injector's own */
 	unsigned int wait_ms;	   /* how long to retry while the target is ERR_BUSY */
 	uint64_t max_bytes; /* what the target may hand over; 0: OPS_PROFILE_MAX, OPS_STATS_MAX */
-	const char
-		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
+	/* Which jemalloc: a path, file name or prefix; NULL: the program's own. */
+	const char *image;
 	bool debuginfod; /* symbols found nowhere else may come from debuginfod */
 	/*
 	 * Start time of the process that is meant, as in struct proc: another process that has
@@ -464,9 +464,9 @@ struct ops_process {
 	uint64_t limit_bytes, used_bytes; /* of the group that will be full first */
 	pid_t ppid;
 	pid_t above; /* with request->tree: the nearest ancestor that is listed, or 0 */
-	char command
-		[OPS_COMMAND_SIZE]; /* with request->command: its command line, raw, truncated */
-	struct err recording;	    /* in progress, or killed; ERROR_NONE when there is none */
+	/* With request->command: its command line, raw, truncated. */
+	char command[OPS_COMMAND_SIZE];
+	struct err recording; /* in progress, or killed; ERROR_NONE when there is none */
 };
 
 /* Which processes are meant: those that meet all conditions. */
@@ -489,8 +489,8 @@ struct ops_list_request {
 };
 
 struct ops_list {
-	struct ops_process
-		*v; /* by pid; one for each jemalloc, that of the program's malloc first */
+	/* By pid; one for each jemalloc, that of the program's malloc first. */
+	struct ops_process *v;
 	size_t n;
 	size_t unreadable; /* processes that may not be inspected */
 	size_t unanswered; /* the reading child timed out or crashed */
@@ -543,9 +543,9 @@ struct ops_record_request {
 	bool force;	      /* replace files that exist */
 	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: unchanged */
 	bool only_off;	      /* refuse (ERR_BUSY) if profiling is already on */
-	void (*began)(void *ctx,
-		      const struct ops_cost *cost); /* the recording has begun; NULL: none */
-	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
+	/* Called when the recording has begun, and every progress_ms. NULL: not called. */
+	void (*began)(void *ctx, const struct ops_cost *cost);
+	void (*progress)(void *ctx, const struct ops_record_progress *progress);
 	void *ctx;
 	uint64_t progress_ms; /* interval of progress */
 	bool count;	      /* for it, read the allocated bytes every five seconds: a stop each */

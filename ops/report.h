@@ -34,10 +34,10 @@ struct ops_report_request {
 struct ops_report {
 	struct profile profile;
 	double total[PROFILE_TYPES]; /* before filtering */
-	struct profile_coverage
-		coverage; /* before filtering; unknown for a difference or one thread */
-	size_t n_folded;  /* functions, by `fold` */
-	bool has_memory;  /* the profile is from a bundle that says where the memory was: */
+	/* Before filtering; unknown for a difference or one thread. */
+	struct profile_coverage coverage;
+	size_t n_folded; /* functions, by `fold` */
+	bool has_memory; /* the profile is from a bundle that says where the memory was: */
 	struct ops_explain memory;
 };
 

@@ -130,7 +130,7 @@ int maps_read(struct maps *m, pid_t pid, struct err *err)
 	char *text;
 	size_t len;
 
-	/* A mapping that grows between two reads may appear twice, and overlap (proc_pid_maps(5)). */
+	/* One that grows between two reads may appear twice, and overlap (proc_pid_maps(5)). */
 	for (unsigned int tries = 0; tries < READ_TRIES; tries++) {
 		if (procfs_read(pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, err))
 			return -1;

@@ -129,7 +129,7 @@ int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *
 	got = door_link_below(root, dir, name, buf, size);
 	sys = errno;
 	absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
-	/* A process without a root directory has ended; whether there was a link is unknown then. */
+	/* Without a root directory it has ended; whether there was a link is unknown. */
 	if (got < 0 && !absent)
 		return procfs_fail(pid, "root", sys, err);
 	if (got < 0 && door_proc_link(pid, "root", ignored, sizeof(ignored)) < 0)

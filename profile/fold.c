@@ -135,8 +135,8 @@ static void fold_stack(struct folding *f, struct profile_stack *stack)
 {
 	const struct profile_location *at = f->p->symbols->locations;
 	const uint32_t *frame = f->p->frames + stack->first;
-	uint32_t frames = 0,
-		 lines = 0; /* to be dropped: whole frames, and inner lines of the next one */
+	/* To be dropped: whole frames, and inner lines of the next one. */
+	uint32_t frames = 0, lines = 0;
 	bool more = true;
 
 	for (uint32_t i = 0; i < stack->depth && more; i++) {

@@ -288,7 +288,7 @@ static int take_sample(struct doing *d, struct ops_guard_taken *taken, struct er
 
 	taken->cost = got.cost;
 	taken->bytes = got.bytes;
-	taken->warning = got.left.ids[0] ? got.left : got.hidden;
+	taken->warning = *ops_sample_warning(&got);
 	return failed;
 }
 

@@ -67,8 +67,8 @@ struct serve_rule {
 
 struct serve_request {
 	const char *socket; /* NULL: http.sock in the folder of base/private.h; "": no socket */
-	const char *const
-		*ports; /* "127.0.0.1:19477": TCP, for clients with a token or a certificate */
+	/* "127.0.0.1:19477": TCP, for clients with a token or a certificate. */
+	const char *const *ports;
 	size_t n_ports;
 	const char *tokens;	       /* token file, see serve/tokens.h; or NULL */
 	const char *certificate, *key; /* PEM files for TLS on the ports; or NULL */

@@ -35,8 +35,8 @@ void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint6
 #define SYMBOL_CACHE_FILE_MAX (64u << 20)
 
 /*
- * False when it is not such a file, or corrupt: all contents are validated, whoever wrote them. The
- * caller releases `out` by symbol_cache_fini().
+ * False when it is not such a file, or corrupt: all contents are validated, even if we wrote them.
+ * The caller releases `out` by symbol_cache_fini().
  */
 bool symbol_cache_read(int fd, struct symbol_cache *out);
 

@@ -17,11 +17,12 @@ has_done()
 	[ "$(od -An -tu8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')" = 0 ]
 }
 
-# tell BYTES [nowait]: write BYTES, escaped for printf(1), to `reserved`; wait until that was processed
+# tell BYTES [nowait]: write BYTES, escaped for printf(1), to `reserved`, in one write(2): a part of a
+# number is another number. Wait until that was processed.
 tell()
 {
 	# shellcheck disable=SC2059 # these are escapes
-	printf "$1" | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
+	printf "$1" | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc status=none
 	[ "${2:-}" = nowait ] || within 120 has_done || bail_out 'allocators does not allocate'
 }
 

@@ -311,7 +311,7 @@ struct found {
 	uint64_t lg_sample;
 };
 
-/* Sampling is already on: dumps do no harm, and whoever turned it on has to turn it off. */
+/* Sampling is already on: dumps do no harm, and turning it off is left to what turned it on. */
 static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
 		  bool every_thread)
 {

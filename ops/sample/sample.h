@@ -53,6 +53,12 @@ struct ops_sample {
 	struct err left;      /* why the block is still in the process; ERROR_NONE: it is not */
 };
 
+/* The warning for callers that show one. */
+static inline const struct err *ops_sample_warning(const struct ops_sample *s)
+{
+	return s->left.ids[0] ? &s->left : &s->hidden;
+}
+
 /*
  * For `duration_ms`, sample what each call stack of the process allocates and does not free
  * (doc/sampling.md has the method, and why it is safe). jemalloc 5.2.0 to 5.3.1, with profiling or

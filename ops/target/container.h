@@ -48,7 +48,7 @@ void container_parse(const char *cgroup, char *buf, size_t size);
 
 /*
  * The whole id of the innermost container: 64 hex digits, or "TASK-NUMBER" on Amazon's ECS; "" if
- * there is none. Whoever may create groups in a container can name one like another container.
+ * there is none. A process that may create groups in a container can use the id of another one.
  */
 void container_id_parse(const char *cgroup, char id[CONTAINER_ID_LEN + 1]);
 

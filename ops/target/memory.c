@@ -263,8 +263,8 @@ static int read_use(int fd, const struct map *map, uint64_t *entries, struct mem
 			continue;
 		if (got < 0)
 			return -1;
-		if (got <
-		    (ssize_t)sizeof(*entries)) /* it has ended, or this mapping is the kernel's */
+		/* It has ended, or this mapping is the kernel's. */
+		if (got < (ssize_t)sizeof(*entries))
 			return 0;
 		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++) {
 			bool file = entries[i] & PAGE_OF_FILE;

@@ -2,9 +2,9 @@
 /*
  * What is known about files, so that hundreds of processes made of the same files are not inspected
  * one by one. It is read from the file itself, and so holds for all that map it (jemalloc/file.h):
- * what a process shows of its files is believed of that process alone, whoever runs it. A file is
- * identified by device and inode: a build id is set by whoever builds the file, and another user's
- * file may have the same.
+ * what a process shows of its files is believed of that process alone, regardless of its user. A
+ * file is identified by device and inode: build ids are chosen when files are built, so another
+ * user's file may have the same one.
  */
 #ifndef OPS_WATCH_FILECACHE_H
 #define OPS_WATCH_FILECACHE_H

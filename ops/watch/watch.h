@@ -99,8 +99,8 @@ struct ops_watch_request {
 	/* Handlers. Each returns 0, or -1 with `err` set, which ends the watch. */
 	int (*ready)(void *ctx, size_t processes, struct err *err); /* everything is in place */
 	int (*event)(void *ctx, const struct ops_watch_event *event, struct err *err);
-	int (*lost)(void *ctx, uint64_t n,
-		    struct err *err);		   /* so many more were seen, but not reported */
+	/* `n` more were seen, but not reported. */
+	int (*lost)(void *ctx, uint64_t n, struct err *err);
 	void (*note)(void *ctx, const char *line); /* about a process or a command */
 	void *ctx;
 };

@@ -77,7 +77,7 @@ is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'it is not removed'
 at one "/api/v1/runs/$first/profile"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'there is no profile of its end yet'
 # 4 MB, which it forgets at once.
-printf '\0\020\0\0\0\0\0\0' | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
+printf '\0\020\0\0\0\0\0\0' | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc status=none
 within 60 eval '[ "$(od -An -tu8 -j 56 -N 8 "$T/board.$pid" | tr -d " ")" = 0 ]'
 stop one "$first"
 is "$code $(jq -r .state "$T/body")" '200 stopped' 'it ends early'

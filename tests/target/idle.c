@@ -3,7 +3,7 @@
  * idle BOARD [THREADS]: threads that block in one system call after the other for some
  * milliseconds each, and hold some memory. Ready when each has allocated: jemalloc gives a thread
  * its arena then, and crashes if there is no memory for one. No signal is ever sent to it, so that
- * whoever stops it has caused each EINTR.
+ * each EINTR is caused by a tracer.
  */
 #include "tests/target/victim.h"
 

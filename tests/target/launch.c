@@ -39,8 +39,8 @@ int main(int argc, char **argv)
 	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setpgid(0,
-			0); /* SIGTSTP stops nobody in an orphaned process group, as we may be in */
+		/* SIGTSTP stops no process of an orphaned process group, as ours may be. */
+		setpgid(0, 0);
 		execv(argv[2], argv + 2);
 		_exit(127);
 	}

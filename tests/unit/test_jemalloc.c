@@ -236,8 +236,8 @@ static void test_names(void **state)
 	(void)state;
 	assert_string_equal(jemalloc_conf_name(&je), "_RJEM_MALLOC_CONF");
 	je.prefix[0] = '\0';
-	assert_string_equal(jemalloc_conf_name(&je),
-			    "_RJEM_MALLOC_CONF"); /* once found it is kept */
+	/* Once found it is kept. */
+	assert_string_equal(jemalloc_conf_name(&je), "_RJEM_MALLOC_CONF");
 	je.conf_name[0] = '\0';
 	assert_string_equal(jemalloc_conf_name(&je), "MALLOC_CONF");
 	assert_string_equal(jemalloc_linkage_name(LINKAGE_SHARED), "shared");
