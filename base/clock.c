@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
-#include <limits.h>
 #include <time.h>
 
 static uint64_t now_ns(clockid_t clock)
@@ -20,13 +19,6 @@ uint64_t now_ms(void)
 uint64_t now_us(void)
 {
 	return now_ns(CLOCK_MONOTONIC) / 1000;
-}
-
-int ms_until(uint64_t until_ms)
-{
-	uint64_t now = now_ms(), left = until_ms > now ? until_ms - now : 0;
-
-	return left < INT_MAX ? (int)left : INT_MAX;
 }
 
 uint64_t now_boot_ns(void)
