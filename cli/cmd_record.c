@@ -11,15 +11,126 @@
 #include "cli/report.h"
 #include "cli/several.h"
 #include "io/errand.h"
+#include "profile/format/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* --- dump --- */
+
+static const struct option_def options_of_dump[] = {
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "write the profile to FILE, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "convert it to pprof, folded, html, svg, ... (as it is)",
+	  report_formats + REPORT_FORMATS_ONLY },
+	OPTION_MAX_STACKS,
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
+	  "have the process write it itself, to PATH or by its own prefix", NULL },
+	OPTION_MAX_SIZE("a profile", "1G"),
+	{ "if-active", 0, VALUE(FLAG, if_active), NULL, "fail while prof.active is false", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ .name = NULL },
+};
+
+static int print_dump(const struct args *args, const struct ops_dump *dump, bool to_stdout,
+		      struct json_object *warnings, struct err *err)
+{
+	char safe[4096], size[16], who[OUT_WHO_SIZE];
+
+	out_warning(args, &dump->warning);
+	out_cost(args, &dump->cost);
+	if (to_stdout)
+		return 0;
+	if (args->json)
+		return out_json(api_with_warnings(api_dump(dump), json_object_get(warnings)), err);
+	if (!dump->file)
+		return out_line(err, "%s wrote a profile", out_who(&dump->cost, who, sizeof(who)));
+	output_safe(dump->file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s%s)", safe, text_size(dump->bytes, size, sizeof(size)),
+			dump->via == OPS_VIA_TARGET ? ", in the target's file system" : "");
+}
+
+static bool is_binary(const char *name)
+{
+	enum profile_format format = name ? profile_format_by_name(name) : PROFILE_FORMAT_NONE;
+
+	return format != PROFILE_FORMAT_NONE && profile_format_info(format)->binary;
+}
+
+static int request_of_dump(const struct args *args, struct ops_dump_request *request,
+			   bool to_stdout, struct err *err)
+{
+	*request = (struct ops_dump_request){
+		.file = args->output,
+		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
+		.force = args->force,
+		.format = args->report_format,
+		.max_stacks = (size_t)args->max_stacks,
+		.no_cache = args->no_cache,
+		.on_warning = args->json    ? api_warning_add
+			      : args->quiet ? NULL
+					    : out_warn,
+		.only_active = args->if_active,
+		.in_target = args->in_target != NULL,
+		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
+	};
+	if (args->in_target && args->output)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-o");
+	if (args->in_target && args->report_format)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-f");
+	if (report_check_stacks(args, args->report_format, err))
+		return -1;
+	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
+		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
+		return err_advise(err, FIX_WRITE_TO_FILE);
+	}
+	if (to_stdout && args->json) {
+		err_raise(err, ERROR_BOTH_WANT_STDOUT);
+		return err_advise(err, FIX_WRITE_PROFILE_TO_FILE);
+	}
+	return 0;
+}
+
+static int run_dump(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	_cleanup_(json_close) struct json_object *warnings = json_object_new_array();
+	bool to_stdout = args->output && !strcmp(args->output, "-");
+	struct ops_dump_request request;
+	struct ops_options options;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (request_of_dump(args, &request, to_stdout, err) || args_pid(args, &options, &pid, err))
+		return -1;
+	request.ctx = warnings;
+	if (ops_dump(pid, &request, &options, &dump, err))
+		return -1;
+	return print_dump(args, &dump, to_stdout, warnings, err);
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.words = "PID...",
+	.help = "fetch a heap profile",
+	.options = options_of_dump,
+	.needs_pid = true,
+	.max_words = WORDS_MAX,
+	.run = run_dump,
+	.run_several = several_each,
+};
+
+/* --- record --- */
+
 #define DURATION_MS 30000
-#define SHOW_MS 250			  /* on a terminal */
-#define LOG_MS 60000			  /* elsewhere */
+#define LOG_MS 60000			  /* where it is not */
 #define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes of RSS growth to be reported */
 #define MEMORY_SIZE 96
 
@@ -94,24 +205,11 @@ static void show_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
 	const uint64_t rss[] = { p->rss_before_bytes, p->rss_bytes };
-	char who[OUT_WHO_SIZE], bar[PROGRESS_BAR_SIZE], used[MEMORY_SIZE], line[PROGRESS_LINE_SIZE];
-	int len;
-	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
+	char who[OUT_WHO_SIZE], used[MEMORY_SIZE];
 
 	(void)ctx;
-	out_who(p->cost, who, sizeof(who));
-	memory(allocated, rss, used, sizeof(used));
-	if (!p->duration_ms) {
-		snprintf(line, sizeof(line), "recording %.30s for %" PRIu64 "s, %s", who,
-			 p->elapsed_ms / 1000, used);
-		return progress_line(line);
-	}
-	len = snprintf(line, sizeof(line), "recording %.30s [%s] %" PRIu64 "s left, %s", who,
-		       progress_bar(p->elapsed_ms, p->duration_ms, bar), (left + 999) / 1000, used);
-	if (len >= progress_columns()) /* it would wrap */
-		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %s", who,
-			 (left + 999) / 1000, used);
-	progress_line(line);
+	progress_show("recording", out_who(p->cost, who, sizeof(who)), p->elapsed_ms,
+		      p->duration_ms, memory(allocated, rss, used, sizeof(used)));
 }
 
 static int print_file(const struct args *args, const char *file, const char *what, struct err *err)
@@ -281,8 +379,8 @@ static int print_apart(const struct args *args, unsigned int formats,
 	return apart_run(args, &apart, err);
 }
 
-static int print(const struct args *args, unsigned int formats, const struct ops_record *record,
-		 struct err *err)
+static int print_record(const struct args *args, unsigned int formats,
+			const struct ops_record *record, struct err *err)
 {
 	out_warning(args, &record->warning);
 	out_cost(args, &record->cost);
@@ -294,7 +392,8 @@ static int print(const struct args *args, unsigned int formats, const struct ops
 	return print_apart(args, formats, record, err);
 }
 
-static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)
+static int request_of_record(const struct args *args, struct ops_record_request *request,
+			     struct err *err)
 {
 	bool said = !args->quiet && !args->json, shown = said && isatty(STDERR_FILENO);
 	uint64_t log_ms = args->progress_ms ? args->progress_ms : LOG_MS;
@@ -310,7 +409,7 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 		.progress = shown  ? show_progress
 			    : said ? log_progress
 				   : NULL,
-		.progress_ms = shown ? SHOW_MS : log_ms,
+		.progress_ms = shown ? PROGRESS_MS : log_ms,
 		.count = shown,
 	};
 	if ((args->until && until_parse(args->until, &request->until, err)) ||
@@ -341,7 +440,7 @@ static int check_files(const struct args *args, unsigned int formats, struct err
 		       : 0;
 }
 
-static int run(const struct args *args, struct err *err)
+static int run_record(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
@@ -352,7 +451,8 @@ static int run(const struct args *args, struct err *err)
 	int ret;
 
 	args_options(args, &options);
-	if (request_of(args, &request, err) || growth_formats(args->report_format, &formats, err) ||
+	if (request_of_record(args, &request, err) ||
+	    growth_formats(args->report_format, &formats, err) ||
 	    args_pid(args, &options, &pid, err) || check_files(args, formats, err) ||
 	    signals_open(&stop, err))
 		return -1;
@@ -364,7 +464,7 @@ static int run(const struct args *args, struct err *err)
 	if (ret)
 		return -1;
 	several_report_turn(args);
-	return print(args, formats, &record, err);
+	return print_record(args, formats, &record, err);
 }
 
 const struct command cmd_record = {
@@ -375,6 +475,118 @@ const struct command cmd_record = {
 	.needs_pid = true,
 	.heading = true,
 	.max_words = WORDS_MAX,
-	.run = run,
+	.run = run_record,
 	.run_several = several_at_once,
+};
+
+/* --- undo --- */
+
+static int print_line(const struct args *args, const struct ops_undone *u, struct err *err)
+{
+	const struct ops_cost named = { .pid = u->pid };
+	char who[OUT_WHO_SIZE], text[ERR_TEXT_SIZE];
+	struct ops_cost cost = named;
+
+	memcpy(cost.comm, u->comm, sizeof(cost.comm));
+	out_cost(args, &u->cost);
+	if (*u->comm)
+		out_who(&cost, who, sizeof(who));
+	else
+		snprintf(who, sizeof(who), "%d", u->pid);
+	switch (u->how) {
+	case OPS_UNDO_NOTHING:
+		return out_line(err, "%s: there was nothing to put back", who);
+	case OPS_UNDO_ENDED:
+		return out_line(err, "%s: it has ended, there is nothing to put back", who);
+	case OPS_UNDO_DONE:
+		if (u->sampler)
+			return out_line(err, "%s: it is no longer sampled", who);
+		return out_line(err, "%s: %s%s", who,
+				u->active ? "profiling is off again"
+				: u->kept ? "profiling is left as it is"
+					  : "profiling was off already",
+				u->rate ? "; the sample rate is as it was" : "");
+	case OPS_UNDO_RUNNING:
+	case OPS_UNDO_FAILED:
+		break;
+	}
+	return out_line(err, "%s: %s", who, err_text(&u->why, text, sizeof(text)));
+}
+
+static int print_undo(const struct args *args, const struct ops_undone *v, size_t n,
+		      struct err *err)
+{
+	if (args->json)
+		return out_json(api_undo(v, n), err);
+	if (!n)
+		return args->quiet ? 0 : out_line(err, "no recording left anything to put back");
+	for (size_t i = 0; i < n; i++) {
+		if (print_line(args, &v[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int run_all(const struct args *args, const struct ops_options *options, struct err *err)
+{
+	_cleanup_(ops_undo_fini) struct ops_undo undo = { 0 };
+	int status = 0;
+
+	if (ops_undo_all(options, &undo, err) || print_undo(args, undo.v, undo.n, err))
+		return -1;
+	for (size_t i = 0; i < undo.n && !status; i++) {
+		if (undo.v[i].how == OPS_UNDO_FAILED)
+			status = err_exit_status(undo.v[i].why.code);
+	}
+	return status;
+}
+
+static int run_undo(const struct args *args, struct err *err)
+{
+	struct ops_undone undone = { 0 };
+	struct ops_options options;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (!args->pid)
+		return run_all(args, &options, err);
+	if (args_pid(args, &options, &pid, err) || ops_undo(pid, &options, &undone, err))
+		return -1;
+	return print_undo(args, &undone, 1, err);
+}
+
+/* One document for all, as without a process. */
+static int run_several_undo(const struct several *s, struct err *err)
+{
+	_cleanup_(ops_undo_fini) struct ops_undo undo = { .v = calloc(s->n, sizeof(*undo.v)) };
+	struct ops_options options;
+	struct tally tally = { 0 };
+
+	if (!undo.v)
+		return err_no_memory(err);
+	args_options(s->args, &options);
+	for (; undo.n < s->n; undo.n++) {
+		struct ops_undone *one = &undo.v[undo.n];
+		const struct target *t = &s->v[undo.n];
+
+		options.start_time = t->match.start_time;
+		if (ops_undo(t->match.pid, &options, one, &one->why)) {
+			one->pid = t->match.pid;
+			memcpy(one->comm, t->match.comm, sizeof(one->comm));
+			one->how = one->why.code == ERR_BUSY ? OPS_UNDO_RUNNING : OPS_UNDO_FAILED;
+		}
+		several_count(&tally, t, err_exit_status(one->why.code));
+	}
+	return print_undo(s->args, undo.v, undo.n, err) ? -1 : several_sum(s, &tally);
+}
+
+const struct command cmd_undo = {
+	.name = "undo",
+	.words = "[PID...]",
+	.help = "put back what killed recordings changed",
+	.needs_pid = true,
+	.pid_optional = true,
+	.max_words = WORDS_MAX,
+	.run = run_undo,
+	.run_several = run_several_undo,
 };

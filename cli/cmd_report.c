@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/apart.h"
 #include "cli/commands.h"
+#include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "ops/bundle.h"
+#include "ops/report.h"
+#include "profile/format/format.h"
+#include "profile/format/series_page.h"
+#include "profile/leaks.h"
+#include "profile/significance.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --- report --- */
 
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
@@ -56,7 +70,7 @@ static int report_process(const struct args *args, const char *format, int64_t n
 	return report_run(&one, NULL, 0, format, err);
 }
 
-static int run(const struct args *args, struct err *err)
+static int run_report(const struct args *args, struct err *err)
 {
 	const char *format = report_format_asked(args);
 	int64_t number;
@@ -79,5 +93,657 @@ const struct command cmd_report = {
 	.options = options_of_report,
 	.pid_by_option = true,
 	.max_words = WORDS_MAX,
-	.run = run,
+	.run = run_report,
+};
+
+/* --- convert --- */
+
+static const struct option_def options_of_convert[] = {
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "write this format instead of that of OUT's suffix", report_formats },
+	OPTION_MAX_STACKS,
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ "inuse-objects", 0, VALUE(FLAG, inuse_objects), NULL,
+	  "count objects, in formats that hold only one count", NULL },
+	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
+	  "keep calls within malloc and the like", NULL },
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
+	{ .name = NULL },
+};
+
+static int run_convert(const struct args *args, struct err *err)
+{
+	struct args to = *args;
+
+	if (args->json)
+		return err_raise(err, ERROR_CONVERT_HAS_NO_JSON);
+	to.output = args->words[1];
+	return report_infer_format(&to, err)
+		       ? -1
+		       : report_run(&to, args->words, 1, to.report_format, err);
+}
+
+const struct command cmd_convert = {
+	.name = "convert",
+	.words = "IN OUT",
+	.help = "write a heap profile in another format",
+	.options = options_of_convert,
+	.min_words = 2,
+	.max_words = 2,
+	.run = run_convert,
+};
+
+/* --- diff --- */
+
+static const struct option_def options_of_diff[] = {
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "write the difference as pprof, folded, html, svg, ...",
+	  report_formats + REPORT_FORMATS_ONLY },
+	{ "output", 'o', VALUE(FILE, output), "FILE", "write it to FILE (stdout)", NULL },
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	{ .name = NULL },
+};
+
+static int write_as(const struct args *args, const struct ops_diff *diff, struct err *err)
+{
+	enum profile_format format = profile_format_by_name(args->report_format);
+
+	if (!args_to_file(args) && profile_format_info(format)->binary && apart_to_terminal()) {
+		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
+		return err_advise(err, FIX_WRITE_TO_FILE);
+	}
+	return ops_diff_write(diff, format, args_to_file(args) ? args->output : NULL, args->force,
+			      STDOUT_FILENO, err);
+}
+
+static int check(const struct args *args, struct err *err)
+{
+	unsigned int several;
+
+	if (args->report_format && args->json)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f");
+	if (!args->report_format ||
+	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
+		return 0;
+	return growth_formats(args->report_format, &several, err)
+		       ? -1
+		       : err_raise(err, ERROR_ONE_FORMAT);
+}
+
+struct diff_job {
+	const struct args *args;
+	struct ops_symbolize_options symbols;
+};
+
+static int run_apart_diff(const void *ctx, struct err *err)
+{
+	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
+	struct diff_job j = *(const struct diff_job *)ctx;
+	struct profile_fold fold;
+	_cleanup_(json_close) struct json_object *warnings =
+		report_warnings(j.args, j.args->json, &j.symbols);
+
+	if (ops_diff(j.args->words[0], j.args->words[1], &j.symbols, &diff, err))
+		return -1;
+	if (j.args->report_format)
+		return ops_diff_find(&diff, NULL, err) || write_as(j.args, &diff, err) ? -1 : 0;
+	if (ops_diff_find(&diff, report_fold(j.args, &fold), err))
+		return -1;
+	if (!j.args->json)
+		return growth_print(j.args, &diff, err);
+	return out_json(api_with_warnings(api_diff(j.args->words[0], j.args->words[1], &diff),
+					  take_ptr(warnings)),
+			err);
+}
+
+static int run_diff(const struct args *given, struct err *err)
+{
+	struct args line = *given, *args = &line;
+	struct diff_job diff_job = { .args = args };
+	const struct apart apart = {
+		.inputs = args->words,
+		.n_inputs = args->n_words,
+		.outputs = &args->output,
+		.n_outputs = args_to_file(args),
+		.paged = true,
+		.symbols = &diff_job.symbols,
+		.run = run_apart_diff,
+		.ctx = &diff_job,
+	};
+
+	if (report_infer_format(args, err) || check(args, err) ||
+	    report_symbols(args, &diff_job.symbols, err))
+		return -1;
+	return apart_run(args, &apart, err);
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.words = "BEFORE AFTER",
+	.help = "show what grew from one heap profile to another",
+	.options = options_of_diff,
+	.min_words = 2,
+	.max_words = 2,
+	.run = run_diff,
+};
+
+/* --- leaks --- */
+
+#define SHOWN 20
+#define SUSPECTS 5
+
+static const char *const formats[] = { "text", "json", "html", NULL };
+enum { IN_TEXT, IN_JSON, IN_HTML };
+
+static const struct option_def options_of_leaks[] = {
+	{ "format", 'f', VALUE(CHOICE, leaks_format), "FORMAT",
+	  "text, json (the same as --json) or html (text)", formats },
+	{ "output", 'o', VALUE(FILE, output), "FILE", "write the page to FILE.html (stdout)",
+	  NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
+	  "predict when the profile reaches SIZE (the limit of the process, if it still runs)",
+	  NULL },
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	{ .name = NULL },
+};
+
+/* Unit of rates: per minute, per hour if that is little, or per profile. */
+struct per {
+	double seconds;
+	const char *name;
+};
+
+static struct per per_of(const struct ops_leaks *l, double rate)
+{
+	if (l->times == OPS_TIMES_ORDER)
+		return (struct per){ 1, "profile" };
+	return rate * 60 < 1024 ? (struct per){ 3600, "h" } : (struct per){ 60, "min" };
+}
+
+/* "1.9M", "-3.0K". Returns `buf`; 24 bytes always suffice. */
+static const char *amount(double bytes, char *buf, size_t size)
+{
+	growth_bytes(bytes, buf, size);
+	return *buf == '-' ? buf : buf + 1;
+}
+
+/* "3d 4h", "5h 10m", "12m 5s" */
+static const char *span(double seconds, char *buf, size_t size)
+{
+	unsigned long long s = seconds < 1e15 ? (unsigned long long)seconds : 1000000000000000ull;
+
+	if (s >= 365ull * 86400)
+		snprintf(buf, size, "more than a year");
+	else if (s >= 86400)
+		snprintf(buf, size, "%llud %lluh", s / 86400, s / 3600 % 24);
+	else if (s >= 3600)
+		snprintf(buf, size, "%lluh %llum", s / 3600, s / 60 % 60);
+	else
+		snprintf(buf, size, "%llum %llus", s / 60, s % 60);
+	return buf;
+}
+
+/* Where it grows; `buf` has room for PLACE_SIZE. */
+#define PLACE_SIZE (GROWTH_CALLS_SIZE + 64)
+static const char *place(const struct ops_leaks *l, const struct profile_leak *leak, char *buf)
+{
+	const struct profile *p = &l->series.all;
+	const struct profile_thread *t =
+		leak->thread != PROFILE_NONE ? &p->threads[leak->thread] : NULL;
+	char call[GROWTH_CALL_SIZE] = "", name[64], stacks[32];
+
+	snprintf(stacks, sizeof(stacks), "%zu stack%s", leak->n_stacks,
+		 leak->n_stacks == 1 ? "" : "s");
+	if (leak->line.function != PROFILE_NONE)
+		growth_call(p->symbols, &leak->line, call, sizeof(call));
+	switch (leak->kind) {
+	case PROFILE_LEAK_STACK:
+		return growth_calls(p, leak->stack, buf, PLACE_SIZE);
+	case PROFILE_LEAK_LINE:
+	case PROFILE_LEAK_FUNCTION:
+		snprintf(buf, PLACE_SIZE, "%s, through %s", call, stacks);
+		break;
+	case PROFILE_LEAK_CALLER:
+		snprintf(buf, PLACE_SIZE, "callees of %s, through %s", call, stacks);
+		break;
+	case PROFILE_LEAK_THREAD:
+		snprintf(buf, PLACE_SIZE, "thread %llu%s%s, through %s", (unsigned long long)t->id,
+			 *t->name ? " " : "", output_safe(t->name, name, sizeof(name)), stacks);
+		break;
+	case PROFILE_LEAK_TOTAL:
+		snprintf(buf, PLACE_SIZE, "the process, through %s", stacks);
+		break;
+	}
+	return buf;
+}
+
+/* "; 97% in worker (12 threads), 3% in thread 5, and in 4 more"; "" unless several are known. */
+#define THREADS_SIZE (PROFILE_LEAK_THREADS * 128 + 32)
+static const char *threads(const struct ops_leaks *l, const struct profile_leak *leak, char *buf)
+{
+	const struct profile *p = &l->series.all;
+	size_t used = 0;
+
+	*buf = '\0';
+	if (p->n_threads < 2)
+		return buf;
+	for (size_t i = 0; i < leak->n_threads; i++) {
+		const struct profile_leak_threads *of = &leak->threads[i];
+		const struct profile_thread *t = &p->threads[of->thread];
+		char name[48], many[32] = "";
+
+		snprintf(name, sizeof(name), "thread %" PRIu64, t->id);
+		if (*t->name)
+			output_safe(t->name, name, sizeof(name));
+		if (of->n > 1)
+			snprintf(many, sizeof(many), " (%zu threads)", of->n);
+		used += (size_t)snprintf(buf + used, THREADS_SIZE - used, "%s%.0f%% in %s%s",
+					 i ? ", " : "; ", floor(100 * of->share), name, many);
+	}
+	if (leak->n_named > leak->n_threads)
+		snprintf(buf + used, THREADS_SIZE - used, ", and in %zu more",
+			 leak->n_named - leak->n_threads);
+	return buf;
+}
+
+/* The printed parts of a leak. */
+struct words {
+	char rate[48], interval[64], change[64], p[16], place[PLACE_SIZE + THREADS_SIZE + 32];
+};
+
+static void put_in_words(const struct ops_leaks *l, const struct profile_leak *leak,
+			 struct words *w)
+{
+	char where[PLACE_SIZE], who[THREADS_SIZE], rate[24], low[24], high[24], first[24], last[24];
+	struct per per = per_of(l, leak->rate);
+
+	snprintf(w->rate, sizeof(w->rate), "%s/%s",
+		 amount(leak->rate * per.seconds, rate, sizeof(rate)), per.name);
+	snprintf(w->interval, sizeof(w->interval), "%s to %s",
+		 amount(leak->rate_low * per.seconds, low, sizeof(low)),
+		 amount(leak->rate_high * per.seconds, high, sizeof(high)));
+	snprintf(w->change, sizeof(w->change), "from %s to %s",
+		 amount(leak->first, first, sizeof(first)), amount(leak->last, last, sizeof(last)));
+	snprintf(w->p, sizeof(w->p), "%.1g", leak->p);
+	snprintf(w->place, sizeof(w->place), "%s%s%s", place(l, leak, where),
+		 leak->rest ? ", besides the others shown" : "", threads(l, leak, who));
+}
+
+static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak, struct err *err)
+{
+	struct words w = { .rate = "" };
+
+	put_in_words(l, leak, &w);
+	return out_line(err, "%s (%s), %s, p %s: %s", w.rate, w.interval, w.change, w.p, w.place);
+}
+
+/* The total growth rate, and when it reaches a limit. */
+#define LINE_SIZE 256
+static const char *limit_line(const struct ops_leaks *l, char *buf)
+{
+	static const char *const of[] = {
+		[OPS_LIMIT_GIVEN] = "given limit",
+		[OPS_LIMIT_CGROUP] = "limit of its control group",
+		[OPS_LIMIT_MACHINE] = "memory of the machine",
+	};
+	char total[24], used[16], limit[16], left[32];
+	struct per per = per_of(l, l->rate);
+	const char *rate = amount(l->rate * per.seconds, total, sizeof(total));
+
+	if (!isfinite(l->seconds_left))
+		snprintf(buf, LINE_SIZE, "total %s/%s", rate, per.name);
+	else
+		snprintf(buf, LINE_SIZE,
+			 "total %s/%s; %s of %s used (%s): the limit is reached in %s", rate,
+			 per.name, text_size(l->used_bytes, used, sizeof(used)),
+			 text_size(l->limit_bytes, limit, sizeof(limit)), of[l->limit],
+			 span(l->seconds_left, left, sizeof(left)));
+	return buf;
+}
+
+static void warn(const struct args *args, const struct ops_leaks *l)
+{
+	if (!args->quiet && l->warning.ids[0])
+		out_warn(NULL, &l->warning);
+}
+
+/* Where the times come from; NULL: the profiles themselves. */
+static const char *times_line(const struct ops_leaks *l)
+{
+	static const char *const words[] = {
+		[OPS_TIMES_PROFILES] = NULL,
+		[OPS_TIMES_NAMES] = "times are taken from the file names",
+		[OPS_TIMES_FILES] = "times are the modification times of the files",
+		[OPS_TIMES_ORDER] = "the times are unknown: the order is that of the file names",
+	};
+
+	return words[l->times];
+}
+
+/* What was found, among how many stacks, and over what time. */
+static const char *found_line(const struct ops_leaks *l, char *buf)
+{
+	const struct profile_leaks *found = &l->found;
+	bool timed = l->times != OPS_TIMES_ORDER;
+	char time[32], of[128], sure[32] = "";
+
+	span(found->seconds, time, sizeof(time));
+	snprintf(of, sizeof(of),
+		 "among %zu stack%s and what they have in common, in %zu profiles%s%s",
+		 found->n_stacks, found->n_stacks == 1 ? "" : "s", l->series.n,
+		 timed ? " over " : "", timed ? time : "");
+	if (!l->warning.ids[0])
+		snprintf(sure, sizeof(sure), " (%.0f %% confidence)",
+			 100 * (1 - SIGNIFICANCE_LEVEL));
+	if (!found->n_leaks)
+		snprintf(buf, LINE_SIZE, "nothing is certain to leak, %s", of);
+	else
+		snprintf(buf, LINE_SIZE, "%zu leak%s, %s%s", found->n_leaks,
+			 found->n_leaks == 1 ? "" : "s", of, sure);
+	return buf;
+}
+
+static const char *suspects_line(const struct ops_leaks *l, char *buf)
+{
+	snprintf(buf, LINE_SIZE,
+		 "the fastest growing; to be certain among so many, p must be "
+		 "%.1g or less",
+		 l->found.p_certain);
+	return buf;
+}
+
+static size_t shown_of(size_t n, size_t most)
+{
+	return n < most ? n : most;
+}
+
+static int print_suspects(const struct ops_leaks *l, struct err *err)
+{
+	size_t n = shown_of(l->found.n_suspects, SUSPECTS);
+	char line[LINE_SIZE];
+
+	if (n && out_line(err, "%s:", suspects_line(l, line)))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (print_leak(l, &l->found.suspects[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int print_leaks(const struct args *args, const struct ops_leaks *l, struct err *err)
+{
+	const char *times = times_line(l);
+	char line[LINE_SIZE];
+
+	warn(args, l);
+	if ((times && out_line(err, "%s", times)) ||
+	    out_line(err, "%s%s", found_line(l, line), l->found.n_leaks ? ":" : ""))
+		return -1;
+	if (growth_folded(args, l->n_folded, err))
+		return -1;
+	if (!l->found.n_leaks)
+		return print_suspects(l, err);
+	for (size_t i = 0; i < shown_of(l->found.n_leaks, SHOWN); i++) {
+		if (print_leak(l, &l->found.leaks[i], err))
+			return -1;
+	}
+	return out_line(err, "%s", limit_line(l, line));
+}
+
+/* --- the page --- */
+
+/* Write the page. */
+static int write_page(FILE *out, const void *ctx, struct err *err)
+{
+	const struct ops_leaks *l = ctx;
+	size_t sure = shown_of(l->found.n_leaks, SHOWN);
+	size_t n = sure + shown_of(l->found.n_suspects, SUSPECTS);
+	_cleanup_(cleanup_free) struct words *words = calloc(n + 1, sizeof(*words));
+	_cleanup_(cleanup_free) struct series_grower *growers = calloc(n + 1, sizeof(*growers));
+	char found[LINE_SIZE], limit[LINE_SIZE], suspects[LINE_SIZE];
+	const char *summary[5] = { found_line(l, found) };
+	size_t lines = 1;
+
+	if (!words || !growers)
+		return err_no_memory(err);
+	if (l->found.n_leaks)
+		summary[lines++] = limit_line(l, limit);
+	if (n > sure)
+		summary[lines++] = suspects_line(l, suspects);
+	summary[lines] = times_line(l);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_leak *leak =
+			i < sure ? &l->found.leaks[i] : &l->found.suspects[i - sure];
+
+		put_in_words(l, leak, &words[i]);
+		growers[i] = (struct series_grower){
+			.leak = leak,
+			.certain = i < sure,
+			.rate = words[i].rate,
+			.interval = words[i].interval,
+			.change = words[i].change,
+			.p = words[i].p,
+			.place = words[i].place,
+		};
+	}
+	return series_page_write(
+		&(struct series_page){
+			.series = &l->series,
+			.found = &l->found,
+			.seconds = l->seconds,
+			.start = l->start,
+			.growers = growers,
+			.n_growers = n,
+			.summary = summary,
+		},
+		out, err);
+}
+
+static int put_page(const struct args *args, const struct ops_leaks *l, struct err *err)
+{
+	warn(args, l);
+	if (args_to_file(args))
+		return ops_write_file(args->output, args->force, write_page, l, err);
+	return write_page(stdout, l, err) || out_flush(err) ? -1 : 0;
+}
+
+struct leaks_job {
+	const struct args *args;
+	int format;
+	struct ops_symbolize_options symbols;
+};
+
+static int write_out(const struct args *args, int format, const struct ops_leaks *l,
+		     struct json_object *warnings, struct err *err)
+{
+	switch (format) {
+	case IN_JSON:
+		return out_json(api_with_warnings(api_leaks(l), warnings), err);
+	case IN_HTML:
+		return put_page(args, l, err);
+	default:
+		return print_leaks(args, l, err);
+	}
+}
+
+static int run_apart_leaks(const void *ctx, struct err *err)
+{
+	_cleanup_(ops_leaks_fini) struct ops_leaks leaks = { 0 };
+	struct leaks_job j = *(const struct leaks_job *)ctx;
+	_cleanup_(json_close) struct json_object *warnings =
+		report_warnings(j.args, j.format == IN_JSON, &j.symbols);
+	struct profile_fold fold;
+	const struct ops_leaks_request request = {
+		.fold = j.format == IN_HTML ? NULL : report_fold(j.args, &fold),
+		.files = j.args->words,
+		.n = j.args->n_words,
+		.limit_bytes = j.args->limit_bytes,
+	};
+
+	if (ops_leaks(&request, &j.symbols, &leaks, err))
+		return -1;
+	return write_out(j.args, j.format, &leaks, take_ptr(warnings), err);
+}
+
+/* The format given, or that of the suffix of -o. */
+static int read_format(const struct args *args, int *format, struct err *err)
+{
+	bool suffix =
+		args_to_file(args) && profile_format_by_path(args->output) == PROFILE_FORMAT_HTML;
+
+	if (args->json && args->leaks_format == IN_HTML)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f html");
+	*format = args->json ? IN_JSON : args->leaks_format;
+	if (suffix && *format == IN_TEXT)
+		*format = IN_HTML;
+	if (args->output && *format != IN_HTML)
+		return err_raise(err, ERROR_OUTPUT_IS_FOR_PAGE);
+	return 0;
+}
+
+static int run_leaks(const struct args *args, struct err *err)
+{
+	struct leaks_job leaks_job = { .args = args };
+	const struct apart apart = {
+		.inputs = args->words,
+		.n_inputs = args->n_words,
+		.outputs = &args->output,
+		.n_outputs = args_to_file(args),
+		.paged = true,
+		.symbols = &leaks_job.symbols,
+		.run = run_apart_leaks,
+		.ctx = &leaks_job,
+	};
+
+	return read_format(args, &leaks_job.format, err) ||
+			       report_symbols(args, &leaks_job.symbols, err) ||
+			       apart_run(args, &apart, err)
+		       ? -1
+		       : 0;
+}
+
+const struct command cmd_leaks = {
+	.name = "leaks",
+	.words = "FILE FILE FILE...",
+	.help = "show what keeps growing over several heap profiles",
+	.options = options_of_leaks,
+	.min_words = PROFILE_LEAKS_MIN,
+	.max_words = WORDS_MAX,
+	.run = run_leaks,
+};
+
+/* --- bundle --- */
+
+static const struct option_def options_of_bundle[] = {
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "write to FILE (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_MAX_SIZE("a profile", "1G"),
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ .name = NULL },
+};
+
+static int print_bundle(const struct args *args, const struct ops_bundle *bundle,
+			struct json_object *warnings, struct err *err)
+{
+	char safe[4096], size[16];
+
+	out_warning(args, &bundle->warning);
+	if (bundle->cost.pid)
+		out_cost(args, &bundle->cost);
+	if (args->output && !strcmp(args->output, "-"))
+		return 0;
+	if (args->json)
+		return out_json(api_with_warnings(api_bundle(bundle), json_object_get(warnings)),
+				err);
+	output_safe(bundle->file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s)", safe, text_size(bundle->bytes, size, sizeof(size)));
+}
+
+static int what(const struct args *args, struct ops_options *options,
+		struct ops_bundle_request *request, struct err *err)
+{
+	bool process = args_name_process(args);
+	int64_t pid;
+
+	if (!process && !args->n_words)
+		return args_no_pid(&cmd_bundle, err);
+	if (args->n_words && process)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
+	if (args_word_is_process(args, 0, &pid)) {
+		args_warn_of_file(args, pid);
+		request->pid = (pid_t)pid;
+		return 0;
+	}
+	if (args->n_words) {
+		request->profile = args->words[0];
+		return 0;
+	}
+	return args_pid(args, options, &request->pid, err);
+}
+
+static int check_stdout(const struct args *args, struct err *err)
+{
+	if (args->json)
+		err_raise(err, ERROR_BOTH_WANT_STDOUT);
+	else if (isatty(STDOUT_FILENO))
+		err_raise(err, ERROR_TO_TERMINAL, .name = "a bundle");
+	else
+		return 0;
+	return err_advise(err, FIX_WRITE_TO_FILE);
+}
+
+static int run_bundle(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_bundle_fini) struct ops_bundle bundle = { 0 };
+	_cleanup_(json_close) struct json_object *warnings = json_object_new_array();
+	bool to_stdout = args->output && !strcmp(args->output, "-");
+	struct ops_bundle_request request = {
+		.output = to_stdout ? NULL : args->output,
+		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
+		.force = args->force,
+		.trust_images = args->trust_images,
+		.no_cache = args->no_cache,
+		.on_warning = args->json    ? api_warning_add
+			      : args->quiet ? NULL
+					    : out_warn,
+		.ctx = warnings,
+		.explain_text = api_explain_text,
+	};
+	struct ops_options options;
+
+	args_options(args, &options);
+	if ((to_stdout && check_stdout(args, err)) || what(args, &options, &request, err) ||
+	    ops_bundle(&request, &options, &bundle, err))
+		return -1;
+	return print_bundle(args, &bundle, warnings, err);
+}
+
+const struct command cmd_bundle = {
+	.name = "bundle",
+	.words = "PID|FILE",
+	.help = "pack a profile and all it needs elsewhere into one file",
+	.options = options_of_bundle,
+	.pid_by_option = true,
+	.max_words = 1,
+	.run = run_bundle,
 };

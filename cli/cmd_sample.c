@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "ops/sample/sample.h"
+#include "ops/sites/sites.h"
 #include "sampler/layout.h"
 
 #include <inttypes.h>
@@ -14,8 +15,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DURATION_MS 30000
-#define SHOW_MS 250 /* on a terminal */
+/* How a sampling ended, for the user. */
+static const char *how_it_ended(bool early, bool ended)
+{
+	return early ? ", ended by a signal" : ended ? ", until it ended" : "";
+}
+
+/* --- sample --- */
+
+#define SAMPLE_DURATION_MS 30000
 
 static const struct option_def options_of_sample[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (30s)", NULL },
@@ -49,7 +57,7 @@ static const char *cost_text(const struct ops_sample_progress *p, char buf[COST_
 	return buf;
 }
 
-static void say_it_begins(void *ctx, const struct ops_sample_progress *p)
+static void say_sample_begins(void *ctx, const struct ops_sample_progress *p)
 {
 	char who[OUT_WHO_SIZE], cost[COST_SIZE];
 
@@ -58,26 +66,18 @@ static void say_it_begins(void *ctx, const struct ops_sample_progress *p)
 		(double)p->duration_ms / 1000, cost_text(p, cost));
 }
 
-static void show_progress(void *ctx, const struct ops_sample_progress *p)
+static void show_sample(void *ctx, const struct ops_sample_progress *p)
 {
-	char who[OUT_WHO_SIZE], bar[PROGRESS_BAR_SIZE], line[PROGRESS_LINE_SIZE];
-	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
-	int len;
+	char who[OUT_WHO_SIZE], samples[40];
 
 	(void)ctx;
-	out_who(p->cost, who, sizeof(who));
-	len = snprintf(line, sizeof(line),
-		       "sampling %.30s [%s] %" PRIu64 "s left, %" PRIu64 " samples", who,
-		       progress_bar(p->elapsed_ms, p->duration_ms, bar), (left + 999) / 1000,
-		       p->samples);
-	if (len >= progress_columns()) /* it would wrap */
-		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %" PRIu64 " samples", who,
-			 (left + 999) / 1000, p->samples);
-	progress_line(line);
+	snprintf(samples, sizeof(samples), "%" PRIu64 " samples", p->samples);
+	progress_show("sampling", out_who(p->cost, who, sizeof(who)), p->elapsed_ms, p->duration_ms,
+		      samples);
 }
 
 /* Print what was sampled, and what it says about possible leaks. */
-static void say_how_it_went(const struct args *args, const struct ops_sample *s)
+static void sum_up_sample(const struct args *args, const struct ops_sample *s)
 {
 	uint64_t permille = s->duration_ms ? s->overhead_us / s->duration_ms : 0;
 	char who[OUT_WHO_SIZE], all[16], live[16], old[16];
@@ -88,17 +88,14 @@ static void say_how_it_went(const struct args *args, const struct ops_sample *s)
 		"sampled %s for %.1f s%s: %s allocated, %s of it not freed, %s of that from the "
 		"first half; %" PRIu64 " samples, about %" PRIu64 ".%" PRIu64 " %% of a CPU\n",
 		out_who(&s->cost, who, sizeof(who)), (double)s->duration_ms / 1000,
-		s->early   ? ", ended by a signal"
-		: s->ended ? ", until it ended"
-			   : "",
-		text_size(s->allocated_bytes, all, sizeof(all)),
+		how_it_ended(s->early, s->ended), text_size(s->allocated_bytes, all, sizeof(all)),
 		text_size(s->live_bytes, live, sizeof(live)),
 		text_size(s->old_bytes, old, sizeof(old)), s->samples, permille / 10,
 		permille % 10);
 }
 
 /* Warn about incomplete figures, or about something else the user should know. */
-static void find_warning(const struct ops_sample *s, struct err *warning)
+static void warning_of_sample(const struct ops_sample *s, struct err *warning)
 {
 	if (s->left.code)
 		*warning = s->left;
@@ -117,7 +114,7 @@ static void find_warning(const struct ops_sample *s, struct err *warning)
 
 static uint64_t duration_ms(const struct args *args)
 {
-	return args->duration_ms ? args->duration_ms : DURATION_MS;
+	return args->duration_ms ? args->duration_ms : SAMPLE_DURATION_MS;
 }
 
 /* `take` of report_taken(). */
@@ -134,9 +131,9 @@ static int take_sample(const struct args *args, int fd, char **name, struct err 
 		.fd = fd,
 		.file = args->save,
 		.force = args->force,
-		.began = said ? say_it_begins : NULL,
-		.progress = shown ? show_progress : NULL,
-		.progress_ms = SHOW_MS,
+		.began = said ? say_sample_begins : NULL,
+		.progress = shown ? show_sample : NULL,
+		.progress_ms = PROGRESS_MS,
 	};
 	_cleanup_(ops_sample_fini) struct ops_sample got = { 0 };
 	struct ops_options options;
@@ -152,12 +149,12 @@ static int take_sample(const struct args *args, int fd, char **name, struct err 
 		progress_clear();
 	if (failed)
 		return -1;
-	say_how_it_went(args, &got);
-	find_warning(&got, warning);
+	sum_up_sample(args, &got);
+	warning_of_sample(&got, warning);
 	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
 }
 
-static int check(const struct args *args, struct err *err)
+static int check_sample(const struct args *args, struct err *err)
 {
 	uint64_t rate = args->sample_rate;
 
@@ -168,9 +165,10 @@ static int check(const struct args *args, struct err *err)
 	return args_check_overhead(args, err);
 }
 
-static int run(const struct args *args, struct err *err)
+static int run_sample(const struct args *args, struct err *err)
 {
-	return check(args, err) || report_taken(args, take_sample, report_format_asked(args), err)
+	return check_sample(args, err) ||
+			       report_taken(args, take_sample, report_format_asked(args), err)
 		       ? -1
 		       : 0;
 }
@@ -181,5 +179,138 @@ const struct command cmd_sample = {
 	.help = "profile allocations from now on, in a process that was not started for profiling",
 	.options = options_of_sample,
 	.needs_pid = true,
-	.run = run,
+	.run = run_sample,
+};
+
+/* --- sites --- */
+
+#define SITES_DURATION_MS 10000
+
+static const struct option_def options_of_sites[] = {
+	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (10s)", NULL },
+	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
+	  "take a sample every SIZE bytes on average, 64K to 2G (512K)", NULL },
+	{ "max-overhead", 0, VALUE(INT, max_overhead), "N",
+	  "stop when the probe takes more than N % of the process's time (5)", NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "text, tree, jeprof, or a format of convert (text)", report_formats },
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "write to FILE (stdout), in the format of its suffix", NULL },
+	{ "save", 0, VALUE(FILE, save), "FILE", "also keep the profile in FILE", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTIONS_OF_TABLES,
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	{ .name = NULL },
+};
+
+/* "1.2G (120M/s)" */
+#define RATE_SIZE 40
+static const char *rate_text(uint64_t bytes, uint64_t ms, char buf[RATE_SIZE])
+{
+	char all[16], rate[16];
+
+	snprintf(buf, RATE_SIZE, "%s (%s/s)", text_size(bytes, all, sizeof(all)),
+		 text_size(ms ? bytes * 1000 / ms : 0, rate, sizeof(rate)));
+	return buf;
+}
+
+static void say_sites_begin(void *ctx, const struct ops_cost *cost)
+{
+	const struct ops_sites_request *request = ctx;
+	char who[OUT_WHO_SIZE];
+
+	fprintf(stderr, "sampling %s for %.1f s\n", out_who(cost, who, sizeof(who)),
+		(double)request->duration_ms / 1000);
+}
+
+static void show_sites(void *ctx, const struct ops_sites_progress *p)
+{
+	char who[OUT_WHO_SIZE], rate[RATE_SIZE], allocated[RATE_SIZE + 16];
+
+	(void)ctx;
+	snprintf(allocated, sizeof(allocated), "%s allocated",
+		 rate_text(p->allocated_bytes, p->elapsed_ms, rate));
+	progress_show("sampling", out_who(p->cost, who, sizeof(who)), p->elapsed_ms, p->duration_ms,
+		      allocated);
+}
+
+static void sum_up_sites(const struct args *args, const struct ops_sites *s)
+{
+	uint64_t permille = s->duration_ms ? s->overhead_us / s->duration_ms : 0;
+	char who[OUT_WHO_SIZE], rate[RATE_SIZE];
+
+	if (args->quiet || args->json)
+		return;
+	fprintf(stderr,
+		"sampled %s for %.1f s%s: %s allocated, %" PRIu64 " samples, "
+		"about %" PRIu64 ".%" PRIu64 " %% of a CPU\n",
+		out_who(&s->cost, who, sizeof(who)), (double)s->duration_ms / 1000,
+		how_it_ended(s->early, s->ended),
+		rate_text(s->allocated_bytes, s->duration_ms, rate), s->samples, permille / 10,
+		permille % 10);
+}
+
+/* Warn about incomplete figures. */
+static void warning_of_sites(const struct ops_sites *s, struct err *warning)
+{
+	if (s->lost)
+		err_raise(warning, ERROR_SAMPLES_LOST, .number = (int64_t)s->lost,
+			  .count = (int64_t)(s->lost + s->samples));
+	else if (s->cut)
+		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)s->cut,
+			  .count = (int64_t)s->samples);
+}
+
+/* `take` of report_taken(). */
+static int take_sites(const struct args *args, int fd, char **name, struct err *warning,
+		      struct err *err)
+{
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
+	const bool said = !args->quiet && !args->json, shown = said && isatty(STDERR_FILENO);
+	struct ops_sites_request request = {
+		.duration_ms = args->duration_ms ? args->duration_ms : SITES_DURATION_MS,
+		.sample_bytes = args->sample_rate,
+		.max_overhead = args_max_overhead(args),
+		.fd = fd,
+		.file = args->save,
+		.force = args->force,
+		.began = said && !shown ? say_sites_begin : NULL,
+		.ctx = &request,
+		.progress = shown ? show_sites : NULL,
+		.progress_ms = PROGRESS_MS,
+	};
+	_cleanup_(ops_sites_fini) struct ops_sites sites = { 0 };
+	struct ops_options options;
+	pid_t pid;
+	int failed;
+
+	args_options(args, &options);
+	if (args_pid(args, &options, &pid, err) || signals_open(&stop, err))
+		return -1;
+	options.stop_fd = stop.fd;
+	failed = ops_sites(pid, &request, &options, &sites, err);
+	if (shown)
+		progress_clear();
+	if (failed)
+		return -1;
+	sum_up_sites(args, &sites);
+	warning_of_sites(&sites, warning);
+	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
+}
+
+static int run_sites(const struct args *args, struct err *err)
+{
+	return args_check_overhead(args, err) ||
+			       report_taken(args, take_sites, report_format_asked(args), err)
+		       ? -1
+		       : 0;
+}
+
+const struct command cmd_sites = {
+	.name = "sites",
+	.words = "PID",
+	.help = "show which code allocates how much, from now on, without stopping a thread",
+	.options = options_of_sites,
+	.needs_pid = true,
+	.run = run_sites,
 };

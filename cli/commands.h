@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The commands, one per cmd_*.c. A new one is declared here and listed in commands.c. */
+/* The commands, in cmd_*.c by theme. A new one is declared here and listed in commands.c. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

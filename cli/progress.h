@@ -5,15 +5,14 @@
 
 #include <stdint.h>
 
-#define PROGRESS_LINE_SIZE 193
+#define PROGRESS_MS 250 /* how often to rewrite the line */
 
-/* Long lines are cut: a line that wraps could not be overwritten. */
-void progress_line(const char *line);
+/*
+ * "DOING WHO [####....] 3s left, MORE", without DOING and the bar where it would wrap.
+ * duration_ms 0: "DOING WHO for 3s, MORE". Long lines are cut.
+ */
+void progress_show(const char *doing, const char *who, uint64_t elapsed_ms, uint64_t duration_ms,
+		   const char *more);
 void progress_clear(void);
-int progress_columns(void);
-
-/* "#####..............." Returns `buf`. */
-#define PROGRESS_BAR_SIZE 21
-const char *progress_bar(uint64_t done, uint64_t of, char buf[PROGRESS_BAR_SIZE]);
 
 #endif
