@@ -28,8 +28,6 @@
 #include "injector/tracee.h"
 
 #include "base/clock.h"
-#include "injector/borrow.h"
-#include "injector/callargs.h"
 #include "injector/check.h"
 
 #include <errno.h>

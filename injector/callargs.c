@@ -3,7 +3,7 @@
  * Builds the bytes of one call in the target (a result word, the value read, its length, the value
  * to write, strings), and reads the results back.
  */
-#include "injector/callargs.h"
+#include "injector/tracee.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,7 @@
 #include "injector/callsite.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "injector/glibc.h"
-#include "injector/musl.h"
+#include "injector/libc.h"
 #include "injector/tracer.h"
 
 #include <elf.h>

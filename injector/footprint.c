@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/footprint.h"
+#include "injector/check.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "injector/check.h"
 #include "process/room.h"
 
 #include <stdio.h>

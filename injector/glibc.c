@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/glibc.h"
+#include "injector/libc.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -6,13 +6,11 @@
  * had started completes on its own (borrow.c, worker.c). It is used when a thread is stopped for
  * longer than max_pause, when the tracer's heartbeats stop, and when a call does not return.
  */
-#include "injector/borrow.h"
+#include "injector/tracee.h"
 #include "injector/check.h"
 #include "injector/confine.h"
-#include "injector/footprint.h"
-#include "injector/lock.h"
 #include "injector/search.h"
-#include "injector/seccomp.h"
+#include "injector/filters.h"
 #include "injector/walker.h"
 
 #include "base/cleanup.h"

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "injector/memfd.h"
-#include "injector/musl.h"
 
 #include <elf.h>
 #include <fcntl.h>

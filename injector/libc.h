@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Hard-coded facts about a C library: the system calls that create and end a thread, layouts,
- * functions that hold locks. Each library has one struct libc (glibc.h, musl.h), which a test
+ * functions that hold locks. Each library has one struct libc (glibc.c, musl.c), which a test
  * compares with the installed library.
  */
 #ifndef INJECTOR_LIBC_H
 #define INJECTOR_LIBC_H
 
 #include "elf/image.h"
+#include "injector/arch/arch.h" /* MUSL_TID and other offsets in its struct pthread */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +111,67 @@ bool libc_image_holds_locks(const char *file);
  */
 struct image *libc_find(struct images *images, const struct libc **libc, bool *stripped,
 			struct err *err);
+
+/*
+ * libc_glibc: hard-coded facts about glibc, which a test compares with the installed one
+ * (tests/target/births.c and holders.c, tests/glibc.sh).
+ */
+
+/* pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on 64-bit machines. */
+struct glibc_attr {
+	int32_t sched_param, sched_policy, flags, pad;
+	uint64_t guard_size, stack_addr, stack_size, reserved[3];
+};
+#define ATTR_FLAG_DETACHSTATE 1
+_Static_assert(sizeof(struct glibc_attr) == 64, "not over 56 bytes and padding");
+
+#define SIG_SETXID 33 /* the C library's internal signal (nptl(7)) */
+
+/*
+ * glibc's description for debuggers (nptl_db/structs.def) of the cancellation word in struct
+ * pthread: its size in bits, the number of elements, its offset. Pending means CANCELED, or
+ * CANCELING before glibc 2.34.
+ */
+#define GLIBC_CANCEL_SYMBOL "_thread_db_pthread_cancelhandling"
+#define GLIBC_CANCEL_PENDING (1u << 2 | 1u << 3)
+bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset);
+
+/*
+ * Functions of the C library that hold, directly or in a callee, the locks of thread creation, of
+ * the loader, or of memory allocation: those that every libc exports, stripped or not; and the
+ * internal ones that they jump to, which have names in a static program.
+ */
+extern const char *const glibc_holders[];
+extern const size_t n_glibc_holders;
+
+/*
+ * libc_musl: hard-coded facts about musl 1.2.0 to 1.2.5 (src/internal/pthread_impl.h,
+ * src/thread/pthread_create.c), which tests/matrix/musl.t compares with the installed one.
+ *
+ * musl is built without unwind tables, so stacks cannot be walked through its functions. A thread
+ * in musl is safe if it waits in one of the system calls of rank_waits(): musl makes none of them
+ * while it holds a lock that our calls take (thread list, loader, thread-specific data, malloc),
+ * and waits for these locks by FUTEX_WAIT, which is not among them. A thread outside musl is safe
+ * if no musl function that calls back into the program is on its stack.
+ */
+
+/* To recognize static programs: a function in all of them, and a string in stripped ones. */
+#define MUSL_START_SYMBOL "__init_libc"
+#define MUSL_TEXT "No error information" /* strerror(0) */
+
+/* pthread_attr_t (include/alltypes.h.in); the same since 0.9 on 64-bit machines. */
+struct musl_attr {
+	uint64_t stack_size, guard_size, stack_addr;
+	int32_t detach, sched, policy, prio;
+	uint64_t reserved[2];
+};
+#define MUSL_DETACHED 1
+
+#define MUSL_SIGCANCEL 33
+#define MUSL_SIGSYNCCALL 34
+
+/* In strcmp()'s order. */
+extern const char *const musl_holders[];
+extern const size_t n_musl_holders;
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/lock.h"
+#include "injector/check.h"
 
 #include "base/cleanup.h"
 #include "base/private.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/poke.h"
+#include "injector/injector.h"
 
 #include "base/cleanup.h"
 #include "sandbox/confined.h"

@@ -11,7 +11,7 @@
  *  - a transfer that has already moved some bytes returns a short count. No stop can avoid that,
  *    so threads in one are never stopped.
  */
-#include "injector/rank.h"
+#include "injector/search.h"
 
 #include "base/cleanup.h"
 

@@ -12,8 +12,7 @@
 
 #include "base/cleanup.h"
 #include "injector/check.h"
-#include "injector/rank.h"
-#include "injector/safepoint.h"
+#include "injector/search.h"
 #include "injector/walker.h"
 #include "process/room.h"
 

@@ -7,17 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "injector/borrow.h"
+#include "injector/tracee.h"
 #include "injector/check.h"
 #include "injector/confine.h"
 #include "injector/filters.h"
-#include "injector/footprint.h"
 #include "injector/memfd.h"
 #include "injector/proof.h"
-#include "injector/rank.h"
-#include "injector/safepoint.h"
-#include "injector/seccomp.h"
-#include "injector/tracee.h"
 
 #include <errno.h>
 #include <fcntl.h>

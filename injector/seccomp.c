@@ -10,7 +10,6 @@
 #include "arch/machine.h"
 #include "base/cleanup.h"
 #include "injector/check.h"
-#include "injector/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>

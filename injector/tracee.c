@@ -3,7 +3,7 @@
 #include "injector/proof.h"
 
 #include "base/clock.h"
-#include "injector/rank.h"
+#include "injector/search.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef INJECTOR_TRACEE_H
 #define INJECTOR_TRACEE_H
 
-#include "injector/borrow.h"
+#include "injector/tracer.h"
 
 #define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
 
@@ -56,5 +56,50 @@ bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs);
  * continues. A thread that was not verified is released unchanged.
  */
 void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
+
+/* The borrowed thread of the target, and the helper thread it creates. */
+
+/* A borrowed thread, from its stop to its release. */
+struct borrow {
+	pid_t tid;
+	struct arch_regs regs;				 /* its saved state: registers, */
+	struct arch_xstate xstate;			 /* extended state, */
+	uint64_t sigmask;				 /* signal mask */
+	int sys;					 /* and errno */
+	uint64_t xframe, scratch, home, ucontext, chain; /* addresses within its stack */
+	uint64_t stopped_us;
+	pid_t child; /* the helper thread it created, or 0 */
+};
+
+/*
+ * Have the stopped thread create the helper thread (t->mode INJECTOR_THREAD) or make all the calls
+ * (INJECTOR_INLINE), then restore and release it. On failure it is released too, or restores its
+ * own state once the tracer has ended.
+ */
+int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check;
+/* The most that borrow_run() writes below the thread's stack pointer, in bytes. */
+size_t borrow_frame_max(void);
+
+/* Have the helper thread make the calls, and exit (worker.c). */
+int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;
+
+/* One call's arguments, laid out as bytes for the target. */
+
+#define ARGS_MAX (8 * 1024)
+struct call_args {
+	uint64_t fn;
+	uint64_t args[6];
+	unsigned char bytes[ARGS_MAX]; /* to be written to `addr`; the result word comes first */
+	size_t len;
+	uint64_t addr;
+	uint64_t result; /* address at which the return value is stored */
+};
+/* `path` replaces the text of CALL_MEMFD. */
+int call_args_build(struct call_args *a, const struct callsite *cs, const struct call *call,
+		    const char *path, uint64_t addr, struct err *err) __must_check;
+/* Read the results back from the target; *go_on is true when the next call may be made. */
+int call_args_collect(const struct tracer *t, const struct call_args *a, const struct call *call,
+		      uint64_t tls, struct shared_call *out, bool *go_on, struct err *err)
+	__must_check;
 
 #endif

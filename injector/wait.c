@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/wait.h"
-#include "injector/rank.h"
-#include "injector/seccomp.h"
+#include "injector/search.h"
+#include "injector/filters.h"
 #include "injector/tracer.h"
 
 #include "base/clock.h"
-#include "injector/borrow.h"
+#include "injector/tracee.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -22,8 +22,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "injector/borrow.h"
-#include "injector/callargs.h"
 
 #include <errno.h>
 #include <fcntl.h>

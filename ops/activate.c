@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "injector/poke.h"
+#include "injector/injector.h"
 #include "ops/ops.h"
 #include "ops/record/journal.h"
 #include "ops/target/look.h"

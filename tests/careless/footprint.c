@@ -3,7 +3,7 @@
  * A careless build: it stands in for injector/footprint.c, has every call made by a thread of its
  * own, and never asks whether there is room for what that adds to the target.
  */
-#include "injector/footprint.h"
+#include "injector/check.h"
 
 int footprint_check(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		    size_t n, struct err *err)

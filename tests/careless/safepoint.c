@@ -13,7 +13,7 @@
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap).
  */
-#include "injector/safepoint.h"
+#include "injector/search.h"
 #include "injector/proof.h"
 
 #include <elf.h>

@@ -3,7 +3,7 @@
  * A careless build: it stands in for injector/seccomp.c and takes no notice of
  * the target's seccomp filters.
  */
-#include "injector/seccomp.h"
+#include "injector/filters.h"
 
 int seccomp_present(const struct proc *p, pid_t tid, bool *present, struct err *err)
 {

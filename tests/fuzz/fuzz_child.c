@@ -4,7 +4,7 @@
  * walks stacks, and the one that looks at the target's folders. Whatever one that was taken over
  * says, it is an answer or an error.
  */
-#include "injector/poke.h"
+#include "injector/injector.h"
 #include "injector/walker.h"
 #include "ops/target/inside.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* .eh_frame of a static program, from the target's memory. */
-#include "injector/unwind.h"
+#include "injector/callsite.h"
 
 #include <stdlib.h>
 

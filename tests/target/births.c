@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * births [extra]: makes threads as jeprof-ctl has a target make them, traces that, and compares
- * with what jeprof-ctl knows of the C library (injector/glibc.h, musl.h). A line for each thing
+ * with what jeprof-ctl knows of the C library (injector/libc.h). A line for each thing
  * that was seen, "known" or "UNKNOWN". With `extra` the threads do one thing more, and a field of
  * struct pthread is looked for beside its place.
  */
-#include "injector/glibc.h"
-#include "injector/musl.h"
+#include "injector/libc.h"
 #include "tests/target/symbols.h"
 
 #include <errno.h>

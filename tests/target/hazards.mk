@@ -129,7 +129,7 @@ V_INCLUDE := /usr/include/$(shell $(CC) -print-multiarch)
 B_SOURCES := tests/target/births.c tests/target/symbols.c $(addprefix injector/,glibc.c musl.c)
 H_SOURCES := tests/target/holders.c tests/target/symbols.c \
 	$(addprefix injector/,glibc.c musl.c libc.c rank.c)
-B_HEADERS := tests/target/symbols.h $(addprefix injector/,glibc.h musl.h libc.h callsite.h tracer.h rank.h)
+B_HEADERS := tests/target/symbols.h $(addprefix injector/,libc.h callsite.h tracer.h search.h)
 # Of injector/rank.c one table, without what reads a process.
 H_FLAGS := -ffunction-sections -fdata-sections -fno-jump-tables -Wl,--gc-sections -Wl,--no-as-needed
 victims: $(addprefix $(V_DIR)/,births holders holders-static)

@@ -5,7 +5,7 @@
  *
  * First a thread does what a borrowed thread is made to do: the locks that it takes are those that
  * matter. Then it runs functions that take locks; and whenever it holds one that matters, the
- * lists of injector/glibc.h or musl.h must say that it may not be borrowed there. They are applied
+ * lists of injector/libc.h must say that it may not be borrowed there. They are applied
  * as injector/safepoint.c and injector/callsite.c apply them. A line for each function that was
  * run, "known" or "UNKNOWN", and one for each name of the list that this C library does not have.
  * HOLDERS_LIBRARY is what dlopen() loads. With `debug` the symbols of the debug file count too.
@@ -13,9 +13,8 @@
  * `anywhere` musl is treated as glibc is, of which each function that holds a lock is on a list.
  */
 #include "injector/callsite.h"
-#include "injector/glibc.h"
-#include "injector/musl.h"
-#include "injector/rank.h"
+#include "injector/libc.h"
+#include "injector/search.h"
 #include "injector/tracer.h"
 #include "tests/target/symbols.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One call as bytes in the target, and what a target may make of them. It is this program. */
-#include "injector/callargs.h"
+#include "injector/tracee.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is known of C libraries: by their numbers, and their records of a thread's stack. */
-#include "injector/glibc.h"
-#include "injector/musl.h"
+#include "injector/libc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/private.h"
-#include "injector/lock.h"
+#include "injector/check.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which thread is borrowed first: children that wait in one system call each. */
-#include "injector/rank.h"
+#include "injector/search.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/unwind.h"
+#include "injector/callsite.h"
 
 #include "elf/image.h"
 #include "elf/unwind.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Waits with a timeout: when they began, what remains, whom to leave alone. */
 #include "base/clock.h"
-#include "injector/rank.h"
+#include "injector/search.h"
 #include "injector/tracer.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * thread, and its stack are made here, and put in by the linker (--wrap, see the Makefile).
  */
 #include "base/clock.h"
-#include "injector/borrow.h"
+#include "injector/tracee.h"
 #include "injector/tracer.h"
 #include "process/procfs.h"
 
