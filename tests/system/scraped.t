@@ -36,14 +36,12 @@ scrapes()
 	is_taken "$T/body" "$name" "$@"
 }
 
-# load: as clients do, all the time
+# load: some 200 KB of new keys a second, of which every 4 KB are sampled
 load()
 {
-	local i
-
-	for ((i = 0; ; i++)); do
-		redis SET "key:$((i % 5000))" "$i" >/dev/null
-		redis LPUSH "list:$((i % 50))" "$i" >/dev/null
+	while :; do
+		load_redis 60 300
+		sleep 0.1
 	done
 }
 
