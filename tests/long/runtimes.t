@@ -6,23 +6,12 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/daemons.sh
 . tests/daemons.sh
+# shellcheck source=tests/runtimes.sh
+. tests/runtimes.sh
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 100 || echo 5)}
-export HOME=$T TMPDIR=$T
 table=() explained=()
-
-# load NAME COMMAND...: what works, or asks, in the background; its lines are its progress
-load()
-{
-	local name=$1
-
-	shift
-	"$@" >"$T/$name.on" 2>"$T/$name.err" </dev/null &
-	loader=$!
-	own "$loader"
-	within 60 test -s "$T/$name.on" || bail_out "$name did not start: $(tail -n 5 "$T/$name.err")"
-}
 
 vm_rss()
 {
@@ -48,7 +37,7 @@ explained()
 # worked NAME: the target of `pid` is worked on under the load that was started for it
 worked()
 {
-	local name=$1 before
+	local name=$1
 
 	tests/runtimes/rounds "$CTL" "$pid" "$rounds" "$T" >"$T/rounds" 2>"$T/rounds.err"
 	is "$?" 0 "$name: $rounds times activate, dump, deactivate" || diag "$(<"$T/rounds.err")"
@@ -56,37 +45,13 @@ worked()
 	is "$(json .wrong "$T/rounds")" '' "$name: nothing traced, stopped or masked"
 	explained "$name"
 	[ ! -e "$T/rounds.heap" ] || ok "$name: a profile" is_profile "$T/rounds.heap"
-	before=$(wc -c <"$T/$name.on")
-	ok "$name: goes on" within 60 eval "[ \$(wc -c <'$T/$name.on') -gt $before ]"
-	ok "$name: it is alive" kill -0 "$pid"
-	ok "$name: the load, too" kill -0 "$loader"
-	is "$(<"$T/$name.err")" '' "$name: no error in the load"
 	table+=("$(jq -r --arg n "$name" '[$n, .median_us, .max_us, .successes, .runs, .unsafe, .why] |
 		map(tostring) | join("|")' "$T/rounds")")
 	rm -f "$T/rounds.heap"
-	stop_target "$loader"
-	stop_target "$pid"
+	goes_on "$name"
 }
 
-# --- under LD_PRELOAD, the load is the program itself ---
-under_jemalloc()
-{
-	local name=$1
-
-	shift
-	load "$name" env LD_PRELOAD="$preload" "$@"
-	pid=$loader
-	worked "$name"
-}
-
-python=$(python3 -c 'import sys; print(sys.executable)')
-under_jemalloc python3 "$python" tests/runtimes/load.py
-under_jemalloc node "$(node -p process.execPath)" tests/runtimes/load.js
-# Eclipse's compiler under the name of javac takes an old language by default.
-javac -proc:none -source 17 -target 17 -d "$T/java" tests/runtimes/Load.java
-# The collector's threads and the compiler's; no file that shows in /tmp.
-java=(java -Xmx128m -XX:-UsePerfData -cp "$T/java" Load)
-under_jemalloc java "${java[@]}"
+each_runtime
 
 # Each of Java's threads has protected the lowest pages of its stack.
 load java-threads env LD_PRELOAD="$preload" "${java[@]}"
@@ -100,51 +65,8 @@ for ((i = 0; i < rounds; i++)); do
 done
 is "$odd" '' 'java: threads: none is on a stack that is not known'
 like "$asked" '[0-9]' 'java: threads: those of the program are asked'
-before=$(wc -c <"$T/java-threads.on")
-ok 'java: threads: it goes on' within 60 eval "[ \$(wc -c <'$T/java-threads.on') -gt $before ]"
-is "$(<"$T/java-threads.err")" '' 'java: threads: no error in the load'
 ok 'java: threads: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
-stop_target "$pid"
-under_jemalloc perl /usr/bin/perl tests/runtimes/load.pl
-under_jemalloc ruby /usr/bin/ruby tests/runtimes/load.rb
-
-GO111MODULE=off GOCACHE=$T/go-cache go build -o "$T/go-load" tests/runtimes/load.go
-under_jemalloc go-with-cgo "$T/go-load"
-
-# --- sqlite3: it reads what to do, and answers with how far it is ---
-mkfifo "$T/sql"
-{
-	echo 'PRAGMA synchronous=off; CREATE TABLE t (data);'
-	yes "INSERT INTO t VALUES (hex(randomblob(500))); DELETE FROM t WHERE rowid % 97 = 0; SELECT 'on';"
-} >"$T/sql" 2>/dev/null &
-own $!
-sqlite()
-{
-	exec env LD_PRELOAD="$preload" sqlite3 -bail "$T/sqlite.db" <"$T/sql"
-}
-load sqlite3 sqlite
-pid=$loader
-worked sqlite3
-
-# --- nginx: a worker of it ---
-start_nginx
-load nginx "$python" tests/runtimes/client.py http "$port"
-worked nginx
-stop_target "$manager"
-
-# --- Debian's daemons, which link it ---
-start_redis
-load redis-server "$python" tests/runtimes/client.py redis "$sock"
-worked redis-server
-start_named
-load named "$python" tests/runtimes/client.py dns "$port"
-worked named
-start_nghttpx
-load nghttpx "$python" tests/runtimes/client.py http "$port"
-worked nghttpx
-start_varnishd
-load varnishd "$python" tests/runtimes/client.py http "$port"
-worked varnishd
+goes_on java-threads
 
 diag "$(printf '%-14s %10s %10s %10s %8s  %s\n' runtime 'median us' 'max us' successes 'no safe' 'last reason'
 	for row in "${table[@]}"; do
