@@ -43,6 +43,12 @@ static bool is_in_block(const struct session *s, uint64_t addr)
 	return m && m->prot & MAP_X && text_begins(m->path, BLOCK_PATH);
 }
 
+static int is_at(void *ctx, const char *name, const struct symbol *sym)
+{
+	(void)name;
+	return sym->addr == *(const uint64_t *)ctx;
+}
+
 /* glibc's struct pthread_key_struct: a sequence number, which is odd in use, and a function. */
 static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 {
@@ -50,6 +56,9 @@ static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 		return;
 	if (entry[1] != f->end && !is_in_block(f->s, entry[1]) &&
 	    (f->symbol ? entry[1] != f->symbol : !is_in_code(f->s->je->image, entry[1])))
+		return;
+	/* A key of the program, whose values are freed by free(3)? That has a symbol. */
+	if (!f->symbol && image_each_symbol(f->s->je->image, is_at, &(uint64_t){ entry[1] }))
 		return;
 	f->n += f->slot != at + sizeof(entry[0]);
 	f->slot = at + sizeof(entry[0]);

@@ -177,11 +177,16 @@ KEEPER align_blocks(uint64_t bytes)
 		keep(found(aligned_alloc(64, 4096)));
 }
 
+/* Values of this key are freed by free(3), which many programs use so. */
+static pthread_key_t freed_key;
+
 static __attribute__((noinline, noclone)) void *allocate_once(void *arg)
 {
 	void *p = found(malloc(MB));
 
 	(void)arg;
+	if (pthread_setspecific(freed_key, found(malloc(100))))
+		FOUND(failed);
 	SEEN(p);
 	return p;
 }
@@ -328,6 +333,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	victim_open(argv[1]);
+	if (pthread_key_create(&freed_key, free))
+		FOUND(failed);
 	child_may_end = &board->beats[5];
 	victim_ready(2);
 	for (;;) {
