@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh, group by guard.sh
 # shellcheck disable=SC2016 # the arguments of inner shells
-# Limits of control groups as seen from places like containers. Sourced after tests/guard.sh.
+# Limits of control groups, as seen from places such as containers. Sourced after tests/guard.sh.
 
-# A place is what runs jeprof-ctl: a cgroup namespace of its own, with the mounts of the host,
+# A place is a prefix for the command. This one has its own cgroup namespace, but the host's mounts.
 unshared=(unshare -C)
-# and one without CAP_SYS_ADMIN, which cannot leave its own.
+# This one has no CAP_SYS_ADMIN, so jeprof-ctl cannot leave the cgroup namespace.
 bounded=(setpriv --bounding-set=-sys_admin --inh-caps=-all)
 
-# contain GROUP: sets `contained`, a place as of a container: in that group, which alone is mounted
+# contain GROUP: set `contained`, a place such as a container: in that group, the only one mounted
 contain()
 {
 	contained=(sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m sh -c "mount --bind \"\$1\" \"\$2\" && shift 2 && exec \"\$@\"" sh "$@"' sh
 		"$1" "${group%/*}")
 }
 
-# in_other GROUP COMMAND...: with `group` set to that one
+# in_other GROUP COMMAND...: the same as in_group, for GROUP
 in_other()
 {
 	local group=$1
@@ -29,7 +29,7 @@ start_limited()
 	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16 in_other "$@"
 }
 
-# limit_to MIB: or, if that is little, so much more than it has now
+# limit_to MIB: set the limit; less than 100 MiB are added to the current usage
 limit_to()
 {
 	local file=memory.max used=memory.current
@@ -42,7 +42,7 @@ limit_to()
 	fi
 }
 
-# seen [PLACE...]: what `list` says of `pid` from there
+# seen [PLACE...]: what `list` shows of `pid` from there
 seen()
 {
 	runner=("$@")
@@ -51,7 +51,7 @@ seen()
 	json ".[] | select(.pid == $pid) | [.limit_bytes, .used_bytes != null, .cgroup] | tostring"
 }
 
-# same NAME PLACE...: all is seen
+# same NAME PLACE...: the limit and the name of the group are visible, and respected
 same()
 {
 	local name=$1 want
@@ -73,7 +73,7 @@ same()
 	runner=()
 }
 
-# warns NAME PID PLACE...: check says that limits are hidden, and what to do
+# warns NAME PID PLACE...: check must warn of hidden limits, and suggest a fix
 warns()
 {
 	runner=("${@:3}")
@@ -84,7 +84,7 @@ warns()
 	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$1: and what to do"
 }
 
-# hidden NAME PLACE...: none is seen, and it is said by what makes it sample more
+# hidden NAME PLACE...: no limit is visible, and commands that make it sample more warn of that
 hidden()
 {
 	local name=$1
@@ -134,7 +134,7 @@ limits_from_within()
 	assert_untouched "$pid" 'untouched'
 	stop_target "$pid"
 
-	# The limit is of the group around it.
+	# The limit is that of the parent group.
 	make_child "$group/inner"
 	contain "$group/inner"
 	start_limited "$group/inner" start_victim grower
@@ -145,7 +145,7 @@ limits_from_within()
 	assert_untouched "$pid" 'untouched within'
 	stop_target "$pid"
 
-	# No name is refused that a group can have.
+	# All valid names of groups are accepted.
 	contain "$beside"
 	for odd in ..odd odd.. ... 'a b' '\134'; do
 		make_child "$group/$odd"
@@ -155,7 +155,7 @@ limits_from_within()
 		stop_target "$pid"
 	done
 
-	# Process 1 is another container's: who went on with its names would lose its own.
+	# Process 1 is in another container: with its names, our own group would not be found.
 	id=$(printf '%064d' 7)
 	make_child "$group/docker-$id.scope"
 	start_limited "$group/docker-$id.scope" start_first
@@ -173,7 +173,7 @@ limits_from_within()
 	frozen_from_within
 }
 
-# start_first: sets `first`, a victim that is process 1, with a cgroup namespace of its own
+# start_first: set `first`, a victim that is process 1 and has its own cgroup namespace
 start_first()
 {
 	local file
@@ -186,7 +186,7 @@ start_first()
 	first=$(pgrep -P "$pid")
 }
 
-# A group that is frozen is seen, too.
+# A frozen group is detected, too.
 frozen_from_within()
 {
 	local base switch=cgroup.freeze frozen=1 thawed=0

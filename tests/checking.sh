@@ -8,7 +8,8 @@ row()
 	json ".checks[] | select(.name == \"$1\").$2"
 }
 
-# row_is NAME OK REGEX WHAT [FIX]: check the row's verdict, its detail by a regex, and its fix by another
+# row_is NAME OK REGEX WHAT [FIX]: check the row's verdict, and its detail and fix by regexes;
+# without FIX it has none
 row_is()
 {
 	is "$(row "$1" ok)" "$2" "$4: $1" || diag "$(row "$1" detail)"

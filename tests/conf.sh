@@ -5,7 +5,8 @@
 tests/drivers/conf-strings "${STRINGS:-150}" "${SEED:=1}" >"$T/strings"
 diag "seed $SEED"
 
-# agrees VERSION OPTIONS LIBRARY [ROOT]
+# agrees VERSION OPTIONS LIBRARY [ROOT]: compare this jemalloc with check's predictions for all
+# strings
 agrees()
 {
 	ok "jemalloc $1 behaves as predicted, for $(wc -l <"$T/strings") strings" \

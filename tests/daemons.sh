@@ -5,7 +5,7 @@
 
 preload=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" && /x86-64/ { print $NF; exit }')
 
-# http PORT: succeed with any response
+# http PORT: succeed on any response
 http()
 {
 	python3 - "$1" <<'END'
@@ -17,7 +17,7 @@ sys.exit(0 if s.recv(12).startswith(b"HTTP/1") else 1)
 END
 }
 
-# dns PORT [QUESTION]: send a query over TCP, in hex; by default for version.bind
+# dns PORT [QUESTION]: send a query in hex over TCP, by default for version.bind
 dns()
 {
 	python3 - "$1" "${2:-001c1234000000010000000000000776657273696f6e0462696e640000100003}" <<'END'
@@ -143,7 +143,7 @@ start_kresd()
 	mkdir "$T/kresd"
 	printf '%s\n' "net.listen('127.0.0.1', $port, { kind = 'dns' })" \
 		"modules = { 'policy', 'hints' }" "trust_anchors.remove('.')" >"$T/kresd.conf"
-	# Modules that would send queries by themselves.
+	# These modules would send queries by themselves.
 	printf "modules.unload('%s')\\n" ta_update ta_signal_query ta_sentinel priming \
 		detect_time_skew detect_time_jump >>"$T/kresd.conf"
 	kresd -n -q -c "$T/kresd.conf" "$T/kresd" >"$T/kresd.log" 2>&1 </dev/null &

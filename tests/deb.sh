@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of one suite: lintian reports nothing, two builds are identical, and they can be
-# installed, upgraded, tested, and removed without a trace. Sourced by tests/matrix/deb-*.t.
+# The Debian packages of one suite: lintian reports nothing, two builds are identical, and they can
+# be installed, upgraded, tested, and removed without a trace. Sourced by tests/matrix/deb-*.t.
 
 test_deb()
 {
@@ -22,13 +22,13 @@ test_deb()
 
 # --- contents ---
 
-# paths_in PACKAGE
+# paths_in PACKAGE: list its files
 paths_in()
 {
 	dpkg-deb -c "$1" | awk '{ print $6 }' | grep -v '/$'
 }
 
-# has_units PACKAGE UNIT...: units that start the program
+# has_units PACKAGE UNIT...: these units must start the program
 has_units()
 {
 	local package=$1 unit
@@ -79,7 +79,7 @@ test_lintian()
 	is "$(grep '^[EWPI]: ' "$T/lintian")" '' 'lintian reports nothing'
 }
 
-# In another folder, with another umask and time zone, and one job at a time.
+# Build again in another folder, with another umask and time zone, and one job at a time.
 test_same_again()
 {
 	(umask 077 && TZ=Asia/Kolkata DEB_BUILD_OPTIONS=parallel=1 BUILD_IN=another-place \

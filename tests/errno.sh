@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh, most by the test
-# Failures by our own limits, injected at system calls of jeprof-ctl's processes. Sourced after tests/lib.sh.
+# Makes system calls of jeprof-ctl's processes fail as if by our own limits. Sourced after
+# tests/lib.sh.
 
 runs=0
 
-# loop NAME COMMAND...: make system calls of the command fail, $most of them; 0: every one
+# loop NAME COMMAND...: make at most $most system calls of the command fail, one at a time; 0: all
+# of them
 loop()
 {
 	local name=$1
@@ -21,7 +23,8 @@ loop()
 	assert_untouched "$pid" "$name: untouched"
 }
 
-# start_failing: a target for loop, in which all commands have been run once. Sets `comm`.
+# start_failing: start a target for loop in which activate and deactivate have run once. Sets
+# `comm`.
 start_failing()
 {
 	comm=failing-$$

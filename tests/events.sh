@@ -5,7 +5,7 @@
 
 next=''
 
-# at NAME [CURL OPTIONS...] PATH: a request by its socket. Sets `code`, `body` and `next`.
+# at NAME [CURL OPTIONS...] PATH: send a request to its socket. Sets `code`, `body` and `next`.
 at()
 {
 	local sock=$T/$1.sock
@@ -14,7 +14,7 @@ at()
 	ask --unix-socket "$sock" "${@:1:$#-1}" "http://localhost${!#}"
 }
 
-# with TOKEN [CURL OPTIONS...] PATH: a request by its port
+# with TOKEN [CURL OPTIONS...] PATH: send a request to the port
 with()
 {
 	local token=$1
@@ -30,7 +30,7 @@ ask()
 	next=$(tr -d '\r' <"$T/head" | sed -n 's/^X-Jeprof-Next: //Ip' | grep . || echo "$next")
 }
 
-# as_schema NAME
+# as_schema NAME: the last answer must conform to the schema
 as_schema()
 {
 	ok "$1: conforms to the schema" tests/drivers/schema-check doc/schema/jeprof-ctl.json event "$T/body"
@@ -42,7 +42,7 @@ of()
 	jq -rc "$1" "$T/body" | paste -sd ' '
 }
 
-# make_tokens: create $T/tokens; sets `token[ROLE]` for each role, and `port`
+# make_tokens: create $T/tokens. Sets `token[ROLE]` for each role, and `port`.
 declare -A token
 make_tokens()
 {

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For tests of the HTTP process, with a broker for tests. Sourced after tests/lib.sh.
+# For tests of the HTTP process, with a test broker. Sourced after tests/lib.sh.
 
-# Relative to the tested program, of which $CTL is a copy.
+# The HTTP process next to the tested program, of which $CTL is a copy.
 http_of_build=$(realpath "${JEPROF_CTL:-$B/jeprof-ctl}")
 http_of_build=${http_of_build%/*}/libexec/jeprof-ctl/http
 
-# start_front [PROGRAM [ARGUMENTS...]]: sets `sock`, `port`, `tls_port`, `front` (its pid), `broker_log`, and
-# `broker` (the descriptor for commands to the broker); `wrap` is put before the command
+# start_front [PROGRAM [ARGUMENTS...]]: start it, through `wrap` if set. Sets `sock`, `port`,
+# `tls_port`, `front` (its pid), `broker_log`, and `broker` (the descriptor for commands to it).
 start_front()
 {
 	local dir
@@ -26,7 +26,7 @@ start_front()
 	tls_port=$(awk '/^tls/ { print $2 }' "$broker_log")
 }
 
-# tell_broker COMMAND: and wait until it is done
+# tell_broker COMMAND: send it, and wait until it is done
 tell_broker()
 {
 	local before
@@ -36,14 +36,15 @@ tell_broker()
 	within 60 eval "[ \$(grep -c '^did $1\$' $broker_log) -gt $before ]"
 }
 
-# ends_with STATUS NAME: the HTTP process exits by itself
+# ends_with STATUS NAME: the HTTP process must exit by itself
 ends_with()
 {
 	within 60 grep -q '^exit' "$broker_log"
 	is "$(grep '^exit' "$broker_log")" "exit $1" "$2"
 }
 
-# send URI [OPTIONS OF CURL...]: over the Unix socket; sets `code` and `body`; headers are in $T/head
+# send URI [OPTIONS OF CURL...]: over the Unix socket. Sets `code` and `body`; headers are in
+# $T/head.
 send()
 {
 	local uri=$1
@@ -52,7 +53,7 @@ send()
 	call "http://localhost$uri" --unix-socket "$sock" "$@"
 }
 
-# the same over TCP
+# send_tcp URI [OPTIONS OF CURL...]: the same over TCP
 send_tcp()
 {
 	local uri=$1
@@ -80,7 +81,7 @@ raw()
 	tests/drivers/http raw "$sock" "$@"
 }
 
-# is_raw WANTED NAME [OPTIONS] TEXT...
+# is_raw WANTED NAME [OPTIONS] TEXT...: compare the answer to raw
 is_raw()
 {
 	local want=$1 name=$2
@@ -94,7 +95,7 @@ fds_of_front()
 	find "/proc/$front/fd" -mindepth 1 | wc -l
 }
 
-# has_let_go NAME: all connections have ended, and their descriptors are closed
+# has_let_go NAME: all connections must end, and their descriptors be closed
 has_let_go()
 {
 	ok "$1" within 60 eval "[ \$(fds_of_front) -eq $fds_at_rest ]" || diag "$(ls -l "/proc/$front/fd")"

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Compares the installed C library with what jeprof-ctl hard-codes about it, on this machine and in
-# virtual ones: sourced by tests/matrix/glibc.t and tests/vm/15-glibc.t.
+# virtual ones. Sourced by tests/matrix/glibc.t and tests/vm/15-glibc.t.
 
 births()
 {
 	timeout -k 5 $((60 * SLOW)) "$VICTIMS/births" "$@" >"$T/births"
 }
 
-# holds_locks PROGRAM [ARGUMENTS...]
+# holds_locks PROGRAM [ARGUMENTS...]: run it, and leave the places where it holds locks in
+# $T/PROGRAM
 holds_locks()
 {
 	timeout -k 5 $((100 * SLOW)) "$VICTIMS/$1" "${@:2}" >"$T/$1" 2>"$T/$1.err"
@@ -22,12 +23,12 @@ assert_holders()
 	shift
 	ok "$name: functions that take locks are run" holds_locks "$@" || diag "$(<"$T/$1.err")"
 	is "$(grep UNKNOWN "$T/$1")" '' "$name: every place where a lock that we need is held is known"
-	# Control: the test does see such places.
+	# Control: such places are found.
 	is "$(grep -Ec '^known .* [1-9][0-9]* with a lock' "$T/$1" | awk '{ print ($1 >= 25) }')" 1 "$name: many do hold one" ||
 		diag "$(<"$T/$1")"
 }
 
-# Not in every release, or internal and named only in static programs.
+# Functions that are not in every release, or are internal and have names only in static programs.
 elsewhere='_Fork|_dl_find_object|execveat|mallinfo2|__libc_dlopen_mode|__libc_dlsym|__nptl_deallocate_tsd|cfree'
 elsewhere+='|atexit|at_quick_exit|__tls_get_addr|dl(addr1?|close|error|info|mopen|open|sym|vsym)|forkpty|__default_morecore'
 elsewhere+='|__(nptl_)?deallocate_stack|_mid_memalign|__malloc_info|__libc_[mc]alloc2|thrd_.*|pthread_clockjoin_np'

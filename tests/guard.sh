@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # shellcheck disable=SC2034 # group_version is for the tests
-# For tests of `guard`: a process that holds a given amount of memory (tests/target/grower.c), control
-# groups with a limit, and guards in the background. Sourced after tests/lib.sh.
+# For tests of `guard`: a process that holds a given amount of memory (tests/target/grower.c),
+# control groups with a limit, and guards in the background. Sourced after tests/lib.sh.
 
-# Freed memory is returned to the kernel immediately; all but one in e^64 blocks of hoard() are sampled.
+# Freed memory is returned to the kernel immediately. A block of hoard() escapes sampling with a
+# probability of e^-64.
 GROWS=prof:true,lg_prof_sample:12,dirty_decay_ms:0,muzzy_decay_ms:0
 
 # --- control groups -----------------------------------------------------------------------
 
-# make_group MIB: create a group with that limit. Sets `group` and `group_version`; false: memory cannot be limited.
+# make_group MIB: create a group with that limit. Sets `group` and `group_version`. Fails if memory
+# cannot be limited.
 make_group()
 {
 	local base limit=memory.limit_in_bytes
@@ -39,13 +41,13 @@ in_group()
 
 # --- the process --------------------------------------------------------------------------
 
-# start_grower [CONF [RATE [rest]]]
+# start_grower [CONF [RATE [rest]]]: start it, or $grower if set, with this MALLOC_CONF
 start_grower()
 {
 	MALLOC_CONF=${1:-$GROWS} start_victim "${grower:-grower}" "${@:2}"
 }
 
-# let_hold MIB [PID]: without waiting
+# let_hold MIB [PID]: let it hold that much, without waiting
 let_hold()
 {
 	local i bytes=
@@ -53,7 +55,7 @@ let_hold()
 	for i in 0 8 16 24 32 40 48 56; do
 		bytes+=$(printf '\\%03o' $(($1 >> i & 255)))
 	done
-	# In one write, as the process may read it at any moment.
+	# In one write, as the process may read it at any time.
 	# shellcheck disable=SC2059 # these are escapes
 	printf "$bytes" | dd of="$T/board.${2:-$pid}" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
 }
@@ -63,14 +65,15 @@ holds()
 	[ "$(od -An -tu8 -j $((64 + 16)) -N 8 "$T/board.$2" | tr -d ' ')" = "$1" ]
 }
 
-# hold MIB [PID]: wait until it does
+# hold MIB [PID]: let it hold that much, and wait until it does
 hold()
 {
 	let_hold "$@"
 	within 120 holds "$1" "${2:-$pid}" || bail_out "grower does not hold $1 MiB"
 }
 
-# as_before MIB: let it hold that much once, so that growing to it again is not a change; then take a snapshot
+# as_before MIB: let it hold that much once, so that growing to it again is no change; then take a
+# snapshot
 as_before()
 {
 	hold "$1"
@@ -80,8 +83,8 @@ as_before()
 
 # --- guards -------------------------------------------------------------------------------
 
-# start_guard NAME ARGUMENTS...: start it, through `guard_by` if set, and wait until it guards; profiles go
-# to $T/NAME. Sets `guard`.
+# start_guard NAME ARGUMENTS...: start it, through `guard_by` if set, and wait until it guards.
+# Profiles go to $T/NAME. Sets `guard`.
 guard_by=()
 start_guard()
 {
@@ -103,7 +106,7 @@ guards()
 	grep -qs '^guarding' "$T/$1.err" || ! kill -0 "$guard"
 }
 
-# end_guard NAME [STATUS [SIGNAL]]: by default as with Ctrl-C
+# end_guard NAME [STATUS [SIGNAL]]: end it, by default as with Ctrl-C
 end_guard()
 {
 	end_child "$guard" "${3:--INT}"
@@ -134,7 +137,7 @@ reads_of()
 	awk '/^syscr/ { print $2 }' "/proc/$guard/io"
 }
 
-# looks: wait until it has checked everything again several times: it will then see nothing more
+# looks: wait until it has checked everything several times more, so that it has seen all changes
 looks()
 {
 	local before
@@ -157,7 +160,7 @@ line()
 
 # --- profiles -----------------------------------------------------------------------------
 
-# heaviest FILE: the function with the most
+# heaviest FILE: the function with the most memory
 heaviest()
 {
 	"$CTL" report --json --no-cache "$1" >"$T/report" && jq -r '.rows | max_by(.flat) | .name' "$T/report"

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2004 # pid is set by lib.sh; redis_of has names
-# Containers of pods, run only by an OCI runtime (crun), without an engine or a cluster. Sourced after tests/lib.sh.
+# Containers of pods, run only by an OCI runtime (crun), without an engine or a cluster. Sourced
+# after tests/lib.sh.
 
 CONTAINERS=$T/containers
 mkdir -p "$CONTAINERS"
@@ -20,20 +21,21 @@ end_containers()
 }
 at_end+=(end_containers)
 
-# new_container NAME ROOTFS: a bundle whose root is a link to that folder
+# new_container NAME ROOTFS: a bundle whose root is a link to ROOTFS
 new_container()
 {
 	mkdir -p "$CONTAINERS/$1" && ln -sfn "$2" "$CONTAINERS/$1/rootfs"
 }
 
-# run_container NAME POD [ARGUMENTS OF oci-config...]: in the foreground; POD is a file
+# run_container NAME POD [ARGUMENTS OF oci-config...]: run it in the foreground; POD is a file
 run_container()
 {
 	configure "$@" && "${oci[@]}" run --bundle "$CONTAINERS/$1" "$1" </dev/null
 }
 
-# start_container NAME POD [ARGUMENTS OF oci-config...]: with output to $T/NAME.log. Sets `container`, the pid of
-# the runtime; the pid of the container's first process is in $CONTAINERS/NAME/pid.
+# start_container NAME POD [ARGUMENTS OF oci-config...]: run it in the background, with output to
+# $T/NAME.log. Sets `container`, the pid of the runtime; the pid of the container's first process is
+# in $CONTAINERS/NAME/pid.
 start_container()
 {
 	rm -f "$CONTAINERS/$1/pid"
@@ -61,8 +63,8 @@ make_redis_root()
 	done
 }
 
-# start_redis_container NAME [LIBRARY]: as a separate user, under a seccomp filter, with LIBRARY loaded. Sets
-# `pid`, and `sock` for redis().
+# start_redis_container NAME [LIBRARY]: as a separate user, under a seccomp filter, with LIBRARY
+# loaded. Sets `pid`, and `sock` for redis().
 start_redis_container()
 {
 	local name=$1 root=$T/$1.root

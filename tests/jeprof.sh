@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034 # python and threads are for the test
-# Compares our reports on real programs with jeprof's: they must be byte-identical. Sourced by the tests that
-# compare. All use the Python program here: C, with threads and Debian's libraries.
+# Compares our reports on real programs with jeprof's: they must be byte-identical. Sourced by the
+# tests that compare. All use the Python program here: C, with threads and Debian's libraries.
 
 # --- jeprof, with the same debug data ---
 
-# jeprof uses tools in its own folder. Discriminators of addr2line(1) are removed, so that one line is one
-# row. eu-readelf(1) is only used for build ids, which readelf(1) prints in the same way.
+# jeprof uses the tools in its own folder. Discriminators of addr2line(1) are removed, so that a
+# line is one row. eu-readelf(1) is only used for build ids, which readelf(1) prints in the same
+# way.
 mkdir "$T/tools" "$T/debug"
 cp "$(command -v jeprof)" "$T/tools/"
 printf '#!/bin/sh\n%s "$@" | sed -u "s/ (discriminator [0-9]*)//"\n' "$(command -v addr2line)" >"$T/tools/addr2line"
@@ -19,9 +20,9 @@ mount -t tmpfs none /usr/lib/debug && cp -rs "$T/debug/." /usr/lib/debug &&
 SH
 chmod 755 "$T"/tools/* "$T/jeprof"
 
-# debug_data HEAP: install debug data of its libraries. jeprof recognizes the end of an address's calls only
-# by the name _fini, and omits inlined calls in libraries without it, such as the C library. Here they get
-# one, at an address without code.
+# debug_data HEAP: install debug data of its libraries. jeprof recognizes the end of an address's
+# calls only by the name _fini, and omits inlined calls in libraries without it, such as the C
+# library. Here they get one, at an address without code.
 debug_data()
 {
 	local lib id file
@@ -40,10 +41,10 @@ debug_data()
 # --- where we deliberately differ from jeprof ---
 
 # libstdc++.so is stripped: jeprof shows the preceding symbol. _dl_start_user is a label without a
-# size, whose extent is unknown. addr2line(1) of binutils 2.40 confuses file 1 of a unit with file 0, which
-# differs if the unit starts with an included file: gdb agrees with us (see the end). And the innermost
-# address of a stack, which is visible if jemalloc is linked in, is a return address like all others, but
-# jeprof takes it as the call itself. Both outputs are normalized here.
+# size, whose extent is unknown. addr2line(1) of binutils 2.40 confuses file 1 of a unit with file
+# 0, which matters if the unit starts with an included file: gdb agrees with us (see the end). The
+# innermost address of a stack, which is visible if jemalloc is linked in, is a return address like
+# all others, but jeprof takes it for the call itself. Both outputs are normalized here.
 unit_1='__libc_start_call_main|pythread_wrapper|__GI__dl_catch_[a-z]+'
 alike()
 {
@@ -53,8 +54,8 @@ alike()
 		-e 's/[0-9a-f]{16} (prof_backtrace_impl)/(leaf) \1/' "$1"
 }
 
-# Rows with equal numbers may be in any order, as jeprof adds up in a different order each time. "sum%" then
-# differs, too.
+# Rows with equal numbers may be in any order, as jeprof adds up in a different order each time.
+# "sum%" then differs, too.
 rows()
 {
 	sed -E 's/^( *[^ ]+ +[^ ]+) +[^ ]+/\1/' | sort
@@ -72,7 +73,8 @@ names=()
 at_least=()
 tables=()
 
-# same NAME ROWS PROGRAM HEAP OPTIONS...: both must print the same, with at least that many rows
+# same NAME ROWS PROGRAM HEAP OPTIONS...: start jeprof on it; the table must have more than ROWS
+# lines
 same()
 {
 	local n=${#names[@]} program=$3 heap=$4
@@ -88,7 +90,7 @@ same()
 	own $!
 }
 
-# compare N: jeprof's output with ours
+# compare N: compare jeprof's output with ours
 compare()
 {
 	local name=${names[$1]} theirs=$T/jeprof.$1 options=() told=2
@@ -98,13 +100,13 @@ compare()
 	ok "$name: a table" test "$(wc -l <"$theirs")" -gt "${at_least[$1]}"
 	is "$(alike "$T/out" | rows)" "$(alike "$theirs" | rows)" "$name: byte-identical to jeprof's"
 	is "$(first "$T/out")" "$(first "$theirs")" "$name: the first rows are the same"
-	# On each side; most are for lines.
+	# On each side. Most are in tables of lines.
 	case $name in *--lines | *--addresses) told=6 ;; esac
 	ok "$name: no more than $told rows had to be normalized" \
 		test "$(comm -3 <(rows <"$T/out") <(rows <"$theirs") | wc -l)" -le $((2 * told))
 }
 
-# compare_all: after jeprof has finished
+# compare_all: wait for jeprof, then compare all tables
 compare_all()
 {
 	local n
@@ -119,7 +121,8 @@ compare_all()
 
 # --- C, with named threads ---
 
-# run_python: writes $T/python.base.heap and $T/python.heap; sets `python`, the program, and `threads`
+# run_python: write $T/python.base.heap and $T/python.heap. Sets `python`, the program, and
+# `threads`.
 # shellcheck disable=SC2034 # both are for tests that source this
 run_python()
 {

@@ -3,7 +3,7 @@
 # Shared by the end-to-end tests: TAP, target processes, running jeprof-ctl, and checking that a
 # target is unchanged. Sourced by the tests of each tier.
 #
-# Everything started here is killed by pid when the test exits, for whatever reason.
+# Everything started here is killed by its pid when the test exits, for whatever reason.
 
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -76,7 +76,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-# Remember a background process of this shell, to be killed at the end of the test.
+# own PID: remember a background process of this shell, to be killed at the end of the test
 own()
 {
 	started+=("$1")
@@ -107,7 +107,7 @@ result()
 	return 1
 }
 
-# Do not retry this test (tests/run): a target or a file was harmed.
+# Do not retry this test (see tests/run): a target or a file was harmed.
 harm()
 {
 	[ -z "${HARM:-}" ] || echo "${0##*/}" >>"$HARM"
@@ -191,7 +191,8 @@ bail_out()
 
 # --- waiting and looking ------------------------------------------------------------------
 
-# within SECONDS COMMAND...: retry until it succeeds. A timeout is reported, as slowness may be the only cause.
+# within SECONDS COMMAND...: retry until it succeeds. A timeout is reported, as slowness may be the
+# only cause.
 within()
 {
 	local deadline=$((SECONDS + $1 * SLOW))
@@ -206,7 +207,7 @@ within()
 	done
 }
 
-# free_port [N]: N distinct ports
+# free_port [N]: print N distinct free ports
 free_port()
 {
 	python3 -c 'import socket, sys
@@ -241,7 +242,8 @@ own_usr()
 # On a loaded machine our own threads may wait for a CPU, which must not fail a test.
 patient=(--max-pause 10s)
 
-# Run jeprof-ctl, by `runner` if set; sets $status, $out and $err. Status 124 is our own time limit.
+# run_ctl ARGUMENTS...: run jeprof-ctl, through `runner` if set. Sets `status`, `out` and `err`.
+# Status 124 is our own time limit.
 runner=()
 run_ctl()
 {
@@ -273,8 +275,8 @@ ctl_ok()
 	fi
 }
 
-# ctl_fails STATUS IDS NAME ARGUMENTS...: it must exit with STATUS, and its message must end with at
-# least these ids of errors and fixes
+# ctl_fails STATUS IDS NAME ARGUMENTS...: it must exit with STATUS, and its message must end with
+# these ids of errors and fixes, and maybe others
 ctl_fails()
 {
 	local want=$1 ids=$2 name=$3 id said missing=
@@ -293,9 +295,10 @@ ctl_fails()
 	[ "$(wc -c <"$T/out")" -eq 0 ] || result 1 "$name: nothing on standard output" || diag "$out"
 }
 
-# is_left_alone REGEX NAME ARGUMENTS...: refused with exit status 8, and REGEX matches the reason of the
-# last attempt. An attempt may find a thread that was just created, or preempted in the C library, and
-# the message has only the last reason: retry up to three times. Any other status fails immediately.
+# is_left_alone REGEX NAME ARGUMENTS...: it must be refused with exit status 8, and REGEX match the
+# reason of the last attempt. An attempt may find a thread that was just created, or preempted in
+# the C library, and the message has only the last reason: retry up to three times. Any other status
+# fails immediately.
 is_left_alone()
 {
 	local regex="no safe moment was found in [0-9]+ attempts; .*$1" name=$2 tries
@@ -334,8 +337,8 @@ start_victim()
 	ln "$file" "$T/board.$pid"
 }
 
-# start_mapper LIBRARY [clear]: a process that maps the library as executable data; `clear` erases its
-# header in memory. Sets `pid`.
+# start_mapper LIBRARY [clear]: start a process that maps the library as executable data; `clear`
+# erases the header in its memory. Sets `pid`.
 start_mapper()
 {
 	"${wrap[@]}" /usr/bin/python3 - "$@" >"$T/mapped" <<-'PYTHON' &
@@ -358,7 +361,7 @@ start_redis()
 	launch_redis "$T" --enable-debug-command yes "$@"
 }
 
-# launch_redis FOLDER [ARGUMENTS...]: FOLDER is its path of $T
+# launch_redis FOLDER [ARGUMENTS...]: FOLDER is $T as seen by the server
 launch_redis()
 {
 	local folder=$1 dir
@@ -375,7 +378,8 @@ launch_redis()
 	within 60 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
-# build_for_root VICTIM: build a program of tests/target as $T/VICTIM, with the C library of enter_root()'s root
+# build_for_root VICTIM: build a program of tests/target as $T/VICTIM, with the C library of
+# enter_root()'s root
 build_for_root()
 {
 	local lib
@@ -386,8 +390,8 @@ build_for_root()
 		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $1 for $root"
 }
 
-# enter_root SUITE: programs started from now on run in tests/make-root's root of that Debian suite,
-# which has $T as /mnt, in their own mount namespaces. Sets `root`.
+# enter_root SUITE: run programs from now on in tests/make-root's root of that Debian suite, in
+# their own mount namespaces, with $T as /mnt. Sets `root`.
 enter_root()
 {
 	root=$(tests/make-root "$1") || bail_out "there is no root directory of Debian $1"
@@ -442,7 +446,7 @@ pongs()
 	[ "$(redis-cli -s "$1" PING)" = PONG ]
 }
 
-# assert_untouched PID [NAME]: it is as in its snapshot, and still works
+# assert_untouched PID [NAME]: it must be as in its snapshot, and still work
 assert_untouched()
 {
 	local target=$1 name=${2:-the target is untouched} board=() said
@@ -470,8 +474,8 @@ is_profile()
 	head -n 1 "$1" | grep -q '^heap_v2/' && grep -q '^MAPPED_LIBRARIES:' "$1"
 }
 
-# comes_to_have_stacks FILE [OPTIONS...]: dump `pid` until the profile has stacks. As allocations are
-# sampled at random, the first dump may be too early.
+# comes_to_have_stacks FILE [OPTIONS...]: dump `pid` until the profile has stacks. As allocations
+# are sampled at random, the first dump may be too early.
 comes_to_have_stacks()
 {
 	within 60 has_stacks "$@"

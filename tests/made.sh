@@ -4,8 +4,8 @@
 
 functions=()
 
-# made_as FILE COUNTS STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", with
-# function numbers, innermost first; COUNTS is the format of the counts.
+# made_as FILE COUNTS STACK...: write a profile with these names. A stack is "OBJECTS BYTES
+# FUNCTION...", with function numbers, innermost first; COUNTS is the format of the counts.
 made_as()
 {
 	local file=$1 format=$2 stack counts at i
@@ -30,13 +30,14 @@ made_as()
 	} >"$T/$file"
 }
 
-# made FILE STACK...: memory in use; all samples are of objects much larger than the rate.
+# made FILE STACK...: a profile of memory in use. Objects are much larger than the rate, so all are
+# sampled.
 made()
 {
 	made_as "$1" '%d: %d [0: 0]' "${@:2}"
 }
 
-# made_sites FILE PID SECONDS STACK...: allocations, as written by `sites`, with one sample per KiB;
+# made_sites FILE PID SECONDS STACK...: allocations, as written by `sites`, with one sample per KiB.
 # OBJECTS are samples.
 made_sites()
 {

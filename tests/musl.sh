@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Victims with musl as the C library, and with each kind of jemalloc: shared, static, static-pie. Built from
-# the same sources as the others, in $T/musl. Sourced by tests/matrix/musl.t and tests/long/musl-storms.t.
+# Victims with musl as the C library, and with each kind of jemalloc: shared, static, static-pie.
+# They are built from the same sources as the others, in $T/musl. Sourced by tests/matrix/musl.t and
+# tests/long/musl-storms.t.
 
 musl=$T/musl
 mkdir -p "$musl"
@@ -19,7 +20,7 @@ musl-gcc -shared "${musl_link[@]}" -o "$musl/libjemalloc.so.2" -Wl,-soname,libje
 	bail_out 'cannot link jemalloc for musl'
 ln -s libjemalloc.so.2 "$musl/libjemalloc.so"
 
-# musl_sources NAME: sets $sources
+# musl_sources NAME: set $sources
 musl_sources()
 {
 	case $1 in
@@ -30,7 +31,7 @@ musl_sources()
 	sources=("${sources[@]/#/tests/target/}")
 }
 
-# build_musl NAME [LIBRARIES...]: $musl/NAME, with the shared jemalloc
+# build_musl NAME [LIBRARIES...]: build $musl/NAME with the shared jemalloc
 build_musl()
 {
 	local sources
@@ -40,7 +41,7 @@ build_musl()
 		-Wl,--no-as-needed -ljemalloc -Wl,-rpath,"$musl" || bail_out "cannot build $1 for musl"
 }
 
-# build_musl_static NAME AS [FLAGS...]: $musl/AS, and stripped as $musl/AS.stripped
+# build_musl_static NAME AS [FLAGS...]: build $musl/AS, and stripped as $musl/AS.stripped
 build_musl_static()
 {
 	local sources

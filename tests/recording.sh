@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154 # variables for the tests; pid is set by lib.sh
 # Recordings in the background, and record's output on a terminal. Sourced after tests/lib.sh.
 
-# active_of PID: prof.active, by a separate call
+# active_of PID: print prof.active, by a separate call
 active_of()
 {
 	"$CTL" "${patient[@]}" get "$1" prof.active -q
@@ -14,7 +14,7 @@ is_on()
 	[ "$(active_of "$1")" = true ]
 }
 
-# start_recording ARGUMENTS...: record `pid`, and wait until profiling is on; sets `recorder`
+# start_recording ARGUMENTS...: record `pid`, and wait until profiling is on. Sets `recorder`.
 start_recording()
 {
 	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
@@ -23,8 +23,8 @@ start_recording()
 	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on "$pid"
 }
 
-# start_mapper: a program that maps 64 MiB outside of jemalloc for each line in $T/map, and reports it in
-# $T/maps; sets `pid`
+# start_mapper: start a program that maps 64 MiB outside of jemalloc for each line in $T/map, and
+# reports it in $T/maps. Sets `pid`.
 start_mapper()
 {
 	cat >"$T/maps.py" <<'PYTHON'
@@ -46,8 +46,8 @@ PYTHON
 	within 60 grep -q ready "$T/maps"
 }
 
-# Reading the allocated amount needs a stop: a series reads it with each dump; otherwise it is read every
-# five seconds, but only on a terminal.
+# Reading the allocated amount needs a stop: a series reads it with each dump; otherwise it is read
+# every five seconds, but only on a terminal.
 rss='RSS [0-9.]+[KMG]? \([-+]'
 first='allocated [0-9.]+[KMG]? at first' now='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\)'
 

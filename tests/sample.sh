@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # shellcheck disable=SC2034 # in_phase and rate are for the test
-# For tests of `sample`: a process with known live memory (tests/target/keepers.c), and checks of the
-# results. Sourced after tests/watching.sh, as it is probed, too.
+# For tests of `sample`: a process with known live memory (tests/target/keepers.c), and checks of
+# the results. Sourced after tests/watching.sh, as probes are used here, too.
 
-# The mapping that stays is allowed; everything else must be unchanged.
+# The mapping that stays is permitted; everything else must be unchanged.
 export PHOTO_BLOCK=1
 
 BLOCK=/memfd:jeprof-ctl:sampler
@@ -32,7 +32,7 @@ beat()
 	word $((64 + 8 * $1))
 }
 
-# post ORDER [N]: without waiting
+# post ORDER [N]: give an order, without waiting
 post()
 {
 	local order=$((${order_of[$1]} | ${2:-0} << 8)) i bytes=
@@ -40,19 +40,19 @@ post()
 	for i in 0 8 16 24 32 40 48 56; do
 		bytes+=$(printf '\\%03o' $((order >> i & 255)))
 	done
-	# In one write, as the process may read it at any moment.
+	# In one write, as the process may read it at any time.
 	# shellcheck disable=SC2059 # these are escapes
 	printf "$bytes" | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
 }
 
-# tell ORDER [N]: wait until it was done
+# tell ORDER [N]: give an order, and wait until it is done
 tell()
 {
 	post "$@"
 	within 120 has_done || bail_out "keepers does not $1"
 }
 
-# keep_going ORDER MB: in steps of 8 MB, so that samples are not produced faster than they are read
+# keep_going ORDER MB: in steps of 8 MB, so that samples are read as fast as they are produced
 keep_going()
 {
 	local mb
@@ -81,7 +81,7 @@ blocks_of()
 	grep -c "r-xp .*$BLOCK" "/proc/$1/maps"
 }
 
-# state_of PID: "PHASE SEMAPHORE SEMAPHORE", or nothing where there is no block
+# state_of PID: print "PHASE SEMAPHORE SEMAPHORE", or nothing if there is no block
 state_of()
 {
 	local at
@@ -92,14 +92,14 @@ state_of()
 		od -An -tu2 -N 8 | awk '{ print $3 + 65536 * $4, $1, $2 }'
 }
 
-# block_memory PID: KiB of its data
+# block_memory PID: print the KiB of its data in memory
 block_memory()
 {
 	awk -v b="$BLOCK" '/^[0-9a-f]+-/ { data = seen == 2; seen = index($0, b) ? seen + 1 : 0; if (data) on = 1; else on = 0 }
 		on && /^Rss:/ { print $2; exit }' "/proc/$1/smaps"
 }
 
-# is_out NAME [MEMORY]: it must no longer be sampled; MEMORY "kept": the sampler was killed
+# is_out NAME [MEMORY]: it must no longer be sampled; MEMORY is "kept" if the sampler was killed
 is_out()
 {
 	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it no longer samples"
@@ -109,10 +109,11 @@ is_out()
 
 # --- sampling ---
 
-# One sample per 16 KiB: 32 MB are 2,048 samples, of which six standard errors are 13 %.
+# One sample per 16 KiB: 32 MB are 2,048 samples, for which six standard errors are 13 %.
 rate=(--sample-rate 64K --max-overhead 10000)
 
-# start_sample NAME ARGUMENTS...: in the background; wait until it samples; sets `sampler`
+# start_sample NAME ARGUMENTS...: start it in the background, and wait until it samples. Sets
+# `sampler`.
 start_sample()
 {
 	local name=$1
@@ -122,7 +123,7 @@ start_sample()
 	sampler=$prober
 }
 
-# end_sample NAME [STATUS]: as with Ctrl-C; earlier events must be in its output
+# end_sample NAME [STATUS]: end it as with Ctrl-C; earlier events must be in its output
 end_sample()
 {
 	end_child "$sampler" -INT
@@ -133,7 +134,8 @@ end_sample()
 	esac
 }
 
-# bytes_of FILE FUNCTION [OPTIONS...]: bytes held by it and its callees, by report
+# bytes_of FILE FUNCTION [OPTIONS...]: print the bytes held by it and its callees, according to
+# report
 bytes_of()
 {
 	local file=$1 name=$2
@@ -143,7 +145,7 @@ bytes_of()
 	jq --arg f "$name" '[.rows[] | select(.name == $f) | .cum] | (add // 0) | round' "$T/report"
 }
 
-# is_near GOT MB NAME: GOT must be within six standard errors of that many MB
+# is_near GOT MB NAME: GOT bytes must be within six standard errors of that many MB
 is_near()
 {
 	local wanted=$(($2 << 20)) error

@@ -3,12 +3,12 @@
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # For tests of `serve`. Sourced after tests/lib.sh.
 
-# The HTTP process, where jeprof-ctl looks for it.
+# The HTTP process, in the place where jeprof-ctl looks for it.
 FRONT=$T/libexec/jeprof-ctl/http
 install -D -m 755 "$(dirname "${JEPROF_CTL:-$B/jeprof-ctl}")/libexec/jeprof-ctl/http" "$FRONT"
 
-# start_serve NAME ARGUMENTS...: wait until it serves, on $T/NAME.sock. Sets `serve`; stderr is in
-# $T/NAME.err, runs are in $T/NAME.runs.
+# start_serve NAME ARGUMENTS...: start it on $T/NAME.sock, and wait until it serves. Sets `serve`;
+# its stderr is in $T/NAME.err, its runs are in $T/NAME.runs.
 start_serve()
 {
 	local name=$1
@@ -28,7 +28,7 @@ serves()
 	grep -qs '^serving on' "$T/$1.err" || ! kill -0 "$serve"
 }
 
-# at NAME [CURL OPTIONS...] PATH: a request by its socket. Sets `code` and `body`.
+# at NAME [CURL OPTIONS...] PATH: send a request to its socket. Sets `code` and `body`.
 at()
 {
 	local sock=$T/$1.sock
@@ -38,7 +38,7 @@ at()
 	body=$(tr -d '\0' <"$T/body")
 }
 
-# end_serve NAME [STATUS [SIGNAL]]: by default as with Ctrl-C
+# end_serve NAME [STATUS [SIGNAL]]: end it, by default as with Ctrl-C
 end_serve()
 {
 	local status=0
@@ -49,7 +49,7 @@ end_serve()
 	is "$status" "${2:-0}" "$1: it exits"
 }
 
-# said NAME REGEX: the number of matching lines of its stderr
+# said NAME REGEX: print the number of matching lines of its stderr
 said()
 {
 	grep -cE "$2" "$T/$1.err" || true
@@ -70,13 +70,13 @@ use_false_front()
 	: >"${FRONT%/*}/HEARD"
 }
 
-# order LINES...: have it send these
+# order LINES...: make it send these lines
 order()
 {
 	printf '%s\n' "$@" >"${FRONT%/*}/COMMANDS"
 }
 
-# heard REGEX: the number of matching lines that it received
+# heard REGEX: print the number of matching lines that it received
 heard()
 {
 	grep -acE "$1" "${FRONT%/*}/HEARD" || true
@@ -88,7 +88,8 @@ hears()
 	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]" || bail_out "the front did not receive: $1"
 }
 
-# is_ended NAME ORDERS...: for each, the broker must end the front, and the next front must work
+# is_ended NAME ORDERS...: for each order, the broker must end the front, and the next front must
+# work
 is_ended()
 {
 	local name=$1 order ends began refused
@@ -107,8 +108,8 @@ is_ended()
 	done
 }
 
-# connect_to ADDRESS: open a connection that stays open, for the compromised front to use. ADDRESS: the
-# path of a socket, or a port of loopback. Sets `client`.
+# connect_to ADDRESS: open a connection that stays open, for the compromised front to use. ADDRESS
+# is the path of a socket, or a port on loopback. Sets `client`.
 connect_to()
 {
 	local before

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
-# For tests of `sites`: a process with known allocations (tests/target/allocators.c), and checks of the
-# results. Sourced after tests/watching.sh, as it is probed, too.
+# For tests of `sites`: a process with known allocations (tests/target/allocators.c), and checks of
+# the results. Sourced after tests/watching.sh, as probes are used here, too.
 
 functions=(allocate_small allocate_middle allocate_large)
 
-# beat N: counter N of its board
+# beat N: print counter N of its board
 beat()
 {
 	od -An -tu8 -j $((64 + 8 * $1)) -N 8 "$T/board.$pid" | tr -d ' '
@@ -17,8 +17,8 @@ has_done()
 	[ "$(od -An -tu8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')" = 0 ]
 }
 
-# tell BYTES [nowait]: write BYTES, escaped for printf(1), to `reserved`, in one write(2): a part of a
-# number is another number. Wait until that was processed.
+# tell BYTES [nowait]: write BYTES, escaped for printf(1), to `reserved`, and wait until that was
+# processed. It is one write(2), as a part of a number is another number.
 tell()
 {
 	# shellcheck disable=SC2059 # these are escapes
@@ -26,7 +26,8 @@ tell()
 	[ "${2:-}" = nowait ] || within 120 has_done || bail_out 'allocators does not allocate'
 }
 
-# start_sites NAME ARGUMENTS...: in the background; wait until it samples; sets `sampler`
+# start_sites NAME ARGUMENTS...: start it in the background, and wait until it samples. Sets
+# `sampler`.
 start_sites()
 {
 	local name=$1
@@ -36,7 +37,7 @@ start_sites()
 	sampler=$prober
 }
 
-# end_sites NAME [STATUS]: as with Ctrl-C; earlier events must be in its output
+# end_sites NAME [STATUS]: end it as with Ctrl-C; earlier events must be in its output
 end_sites()
 {
 	end_child "$sampler" -INT
@@ -44,21 +45,21 @@ end_sites()
 	is "$?" "${2:-0}" "$1: ends"
 }
 
-# share FUNCTION FILE: its part of the total, in 1/1000, by report
+# share FUNCTION FILE: print its part of the total in 1/1000, according to report
 share()
 {
 	"$CTL" report --json --no-cache "$2" >"$T/report" || return
 	jq --arg f "$1" '.total as $t | [.rows[] | select(.name == $f) | .cum] | (add // 0) * 1000 / $t | round' "$T/report"
 }
 
-# is_near GOT WANTED WITHIN NAME
+# is_near GOT WANTED WITHIN NAME: GOT may differ from WANTED by WITHIN
 is_near()
 {
 	ok "$4: $1, $2 in fact" eval "[ $1 -ge $(($2 - $3)) ] && [ $1 -le $(($2 + $3)) ]"
 }
 
-# compare NAME FILE: the shares of the three functions must match what they allocated since `before`. With
-# a thousand samples or more, six standard errors are less than a tenth of the total.
+# compare NAME FILE: the shares of the three functions must match what they allocated since
+# `before`. With a thousand samples or more, six standard errors are less than a tenth of the total.
 compare()
 {
 	local i total=0 now

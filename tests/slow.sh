@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034 # pid, ctl, tracer and status are for the test
-# For tests with processes of ours that get no CPU time. Sourced after tests/lib.sh.
+# For tests in which processes of ours get no CPU time. Sourced after tests/lib.sh.
 
-# The tracer has its own session. Sets `tracer`.
+# find_tracer PID: find its child with its own session. Sets `tracer`.
 find_tracer()
 {
 	local children child
@@ -21,7 +21,7 @@ is_ended()
 	[[ $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) =~ ^(Z|$) ]]
 }
 
-# begin ARGUMENTS...: run a command in the background; sets `ctl` and `tracer`
+# begin ARGUMENTS...: run a command in the background. Sets `ctl` and `tracer`.
 begin()
 {
 	"$CTL" "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -30,7 +30,7 @@ begin()
 	within 60 find_tracer "$ctl" || bail_out "no tracer: $(<"$T/err")"
 }
 
-# end: wait for it; sets `status` and `err`
+# end: wait for it. Sets `status` and `err`.
 end()
 {
 	wait "$ctl"
@@ -38,7 +38,8 @@ end()
 	err=$(<"$T/err")
 }
 
-# start_filler: a target whose only thread blocks writing to a full pipe, where it is never stopped; sets `pid`
+# start_filler: start a target whose only thread blocks writing to a full pipe, where it is never
+# stopped. Sets `pid`.
 start_filler()
 {
 	mkfifo "$T/full"

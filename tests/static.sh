@@ -4,14 +4,15 @@
 
 gcc_dir=$(dirname "$(cc -print-file-name=libgcc_eh.a)")
 
-# prefixed ARCHIVE: prefix all its public names with je_
+# prefixed ARCHIVE: make $T/libje.a from it, with all its public names prefixed by je_
 prefixed()
 {
 	nm -g --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $3 !~ /^je_/ { print $3, "je_" $3 }' | sort -u >"$T/names"
 	objcopy --redefine-syms="$T/names" "$1" "$T/libje.a"
 }
 
-# build_static ROOT OUT FLAGS...: the victim idle, with the libraries of that root directory ("": our own)
+# build_static ROOT OUT FLAGS...: build the victim idle with the libraries of that root directory
+# ("" for our own)
 build_static()
 {
 	local root=$1 lib=$1/usr/lib/x86_64-linux-gnu out=$2
@@ -26,10 +27,12 @@ build_static()
 		"$gcc_dir"/crtend.o "$lib"/crtn.o 2>"$T/cc.log" || bail_out "cannot link: $(<"$T/cc.log")"
 }
 
-# works NAME MODE: test the main job. MODE `thread`: all of it; `inline`: what works without symbols.
+# works NAME MODE: test the main job. MODE is `thread` for all of it, `inline` for what works
+# without symbols.
 works()
 {
-	# glibc's malloc, which the program does not use, would reserve an arena for each borrowed thread.
+	# glibc's malloc, which the program does not use, would reserve an arena for each borrowed
+	# thread.
 	MALLOC_ARENA_MAX=1 start_victim "$T/static" 3
 	snapshot "$pid"
 	ctl_ok "$1: activate" activate "$pid" --json

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# To enable and disable, this looks like a machine booted with systemd: systemctl is
-# tests/drivers/systemctl, and /etc/systemd/system and /run/systemd are private to the test. Sourced by
-# the tests that need it.
+# Makes this look like a machine booted with systemd, for enable and disable: systemctl is
+# tests/drivers/systemctl, and /etc/systemd/system and /run/systemd are private to the test. Sourced
+# by the tests that need it.
 
 systemd=$T/systemd
 mkdir -p "$systemd"/{units,read,start,pid} /run/systemd
@@ -16,7 +16,8 @@ cat >"$systemd/manager" <<-'END'
 	Environment=LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "BAR=a \"b\" \$c \\d" FOO=bar
 END
 
-# unit NAME [PROPERTY=VALUE...]: a loaded unit that is not running, except for these properties
+# unit NAME [PROPERTY=VALUE...]: create a loaded unit that is not running, except for these
+# properties
 unit()
 {
 	local name=$1 setting
@@ -51,14 +52,14 @@ runs()
 	echo "$pid" >"$systemd/pid/$1"
 }
 
-# calls: the calls of systemctl since the last time, except queries
+# calls: print the calls of systemctl since the last time, except queries
 calls()
 {
 	grep -v '^show' "$systemd/calls" | paste -sd ' '
 	: >"$systemd/calls"
 }
 
-# drop_in UNIT [FOLDER]: the path of its drop-in
+# drop_in UNIT [FOLDER]: print the path of its drop-in
 drop_in()
 {
 	echo "${2:-/etc}/systemd/system/$1.d/zz-jeprof-ctl.conf"

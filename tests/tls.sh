@@ -16,8 +16,8 @@ make_ca()
 	CONF
 }
 
-# certify CA NAME PURPOSE [KEY [OPTIONS OF openssl x509...]]: create $T/NAME.pem and $T/NAME.key for localhost; PURPOSE
-# is serverAuth or clientAuth, KEY rsa:2048, ec or ed25519
+# certify CA NAME PURPOSE [KEY [OPTIONS OF openssl x509...]]: create $T/NAME.pem and $T/NAME.key for
+# localhost. PURPOSE is serverAuth or clientAuth; KEY is rsa:2048, ec or ed25519.
 certify()
 {
 	local ca=$1 name=$2 purpose=$3 key=${4:-ec} of_key=()
@@ -31,7 +31,7 @@ certify()
 	chmod 600 "$T/$name.key"
 }
 
-# expired CA NAME PURPOSE: a certificate that expired long ago
+# expired CA NAME PURPOSE: create a certificate that expired long ago
 expired()
 {
 	local database=$T/$2.ca
@@ -55,7 +55,7 @@ expired()
 	CONF
 }
 
-# revoked CA LIST [NAME...]: create $T/LIST.pem, a list of revoked certificates of CA
+# revoked CA LIST [NAME...]: create $T/LIST.pem, the list of revoked certificates of CA
 revoked()
 {
 	local ca=$1 list=$2 database=$T/$2.list name

@@ -5,18 +5,19 @@
 # For tests of `watch`: watches in the background, programs that dump on demand, and the expected
 # events. Sourced after tests/lib.sh.
 
-# systemd mounts it on Debian.
+# On Debian, systemd mounts it.
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
 	bail_out 'tracefs cannot be mounted'
 
-# Watching all processes puts breakpoints into those of other tests, too: run one at a time on a machine.
+# Watching all processes puts breakpoints into those of other tests, too: only one such test may run
+# on a machine at a time.
 exec {machine}</sys/kernel/tracing
 flock -w 1000 "$machine" || bail_out 'another test with a watch does not end'
 
-# A probe puts a breakpoint into the code, which must be removed with the watch.
+# A probe puts a breakpoint into the code, which must be removed when the watch ends.
 export PHOTO_CODE=1
 
-# A private copy of the library, independent of other watches on this machine. With WATCH_SYSTEM=1
+# A private copy of the library is independent of other watches on this machine. With WATCH_SYSTEM=1
 # there are none.
 if [ "${WATCH_SYSTEM:-}" != 1 ]; then
 	mkdir "$T/lib"
@@ -26,8 +27,8 @@ fi
 
 # --- watches ------------------------------------------------------------------------------
 
-# start_probing WORD OUT TALK COMMAND...: in the background; wait until a line of its stderr begins with
-# WORD: its probes are then in place. Sets `prober`.
+# start_probing WORD OUT TALK COMMAND...: start it in the background, and wait until a line of its
+# stderr begins with WORD: its probes are then in place. Sets `prober`.
 start_probing()
 {
 	local word=$1 out=$2 talk=$3
@@ -46,8 +47,8 @@ has_begun()
 	grep -qs "^$2" "$3" || ! kill -0 "$1"
 }
 
-# start_watch NAME ARGUMENTS...: start it, through `watch_by` if set; events go to $T/NAME.events, stderr to
-# $T/NAME.talk; sets `watcher`.
+# start_watch NAME ARGUMENTS...: start it, through `watch_by` if set. Events go to $T/NAME.events,
+# stderr to $T/NAME.talk. Sets `watcher`.
 watch_by=()
 start_watch()
 {
@@ -58,7 +59,7 @@ start_watch()
 	watcher=$prober
 }
 
-# end_watch NAME [PID]: as with Ctrl-C; earlier events must be in its output
+# end_watch NAME [PID]: end it as with Ctrl-C; earlier events must be in its output
 end_watch()
 {
 	local name=$1 ended=${2:-$watcher}
@@ -73,13 +74,13 @@ end_watch()
 	esac
 }
 
-# seen NAME FILTER: jq's FILTER applied to each event, sorted
+# seen NAME FILTER: apply jq's FILTER to each event, and sort
 seen()
 {
 	jq -rc "$2" "$T/$1.events" | sort
 }
 
-# The events of a process, as "KIND OK FILE BYTES"
+# events_of NAME PID: the events of a process, as "KIND OK FILE BYTES"
 row='"\(.kind) \(.ok) \(.file) \(.bytes)"'
 events_of()
 {
@@ -88,7 +89,8 @@ events_of()
 
 # --- dumpers ------------------------------------------------------------------------------
 
-# start_dumper NAME: a program of tests/target/dumper.c, which reads orders from $T/orders.$pid
+# start_dumper NAME: start a program of tests/target/dumper.c, which reads orders from
+# $T/orders.$pid
 orders=0
 start_dumper()
 {
@@ -103,7 +105,7 @@ start_dumper()
 	mv "$fifo.said" "$T/said.$pid"
 }
 
-# tell PID ORDER...: without waiting for the answer
+# tell PID ORDER...: give an order, without waiting for the answer
 tell()
 {
 	local to=$1
@@ -122,7 +124,7 @@ has_answered()
 	[ "$(answers_of "$1")" -ge "$2" ]
 }
 
-# order PID ORDER...: wait for the answer; sets $answer
+# order PID ORDER...: give an order, and wait for the answer. Sets `answer`.
 order()
 {
 	local to=$1 before
@@ -134,7 +136,8 @@ order()
 	answer=$(tail -n 1 "$T/said.$to")
 }
 
-# Few samples, and so few stacks: otherwise a dump at a new maximum may hang it. See tests/gate/gdump.t.
+# Few samples mean few stacks: otherwise a dump at a new maximum may hang it. See
+# tests/gate/gdump.t.
 few_stacks()
 {
 	run_ctl reset "$pid" --lg-sample 19
@@ -143,14 +146,14 @@ few_stacks()
 
 # --- expected events ----------------------------------------------------------------------
 
-# dumped_bytes FILE: without what jeprof-ctl appended
+# dumped_bytes FILE: print its size, without what jeprof-ctl appended
 dumped_bytes()
 {
 	grep -v '^# ' "$1" | wc -c
 }
 
-# rows_of FILE...: the expected events of these dumps; jemalloc's own names tell the kind. $folder is the
-# process's path of $T.
+# rows_of FILE...: print the expected events of these dumps. Names given by jemalloc tell the kind.
+# $folder is $T as seen by the process.
 rows_of()
 {
 	local file kind
@@ -166,8 +169,8 @@ rows_of()
 	done | sort
 }
 
-# note_early FILE...: files that exist when a watch has just begun, as an idle redis-server still
-# allocates: they may have been seen or not. without_early passes on the others.
+# note_early FILE...: note files that exist when a watch has just begun. As an idle redis-server
+# still allocates, the watch may or may not have seen them. without_early passes on the others.
 note_early()
 {
 	local file
