@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Profiles of what is allocated during some time, as `sites` writes them: they know the bytes that were
-# allocated and nothing else, and so does all that is made of them.
+# Profiles of what was allocated during some time, as `sites` writes them. They count only allocated
+# bytes, and everything derived from them must, too.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/made.sh
@@ -16,13 +16,13 @@ made held.heap '10 1000 4 2 1 0'
 printf '# pid 4244\n# comm made\n# duration_ns 10000000000\n# allocated 100000000\n' >>"$T/held.heap"
 schema=doc/schema/jeprof-ctl.json
 
-# as_schema NAME TITLE: what was printed last
+# as_schema NAME TITLE: the last output must conform to the schema
 as_schema()
 {
 	ok "$2: as the schema says" tests/drivers/schema-check "$schema" "$1" "$T/out"
 }
 
-# --- report: the bytes, their error, and how many a second ---
+# --- report: the bytes, their error, and the bytes per second ---
 head='alloc_space of made (4242), allocated in 10.0 s: 127K ±11.3K, 12.7K/s, in 2 stacks; one sample per 1.0K'
 ctl_ok 'report' report "$T/a.heap"
 is "$(sed -n 1p "$T/out")" "$head" 'report: what it is of'
@@ -47,7 +47,7 @@ sed 's/^# counts .*/# counts something/' "$T/a.heap" >"$T/other.heap"
 ctl_ok 'report of other counts' report "$T/other.heap"
 like "$out" '^inuse_space of made \(4242\): 0 ' 'control: counts that are not known are passed over'
 
-# --- what it does not know ---
+# --- counts that it does not have ---
 for option in --inuse-space --inuse-objects --alloc-objects; do
 	type=${option#--}
 	for format in text jeprof folded pprof; do
@@ -63,7 +63,7 @@ ctl_fails 1 'counts_alloc_space take_dumps' leaks leaks "$T/a.heap" "$T/b.heap" 
 like "$err" 'a.heap: it counts allocated bytes, not those that are held' 'leaks: why'
 like "$err" 'fix: .*dump' 'leaks: what to do'
 
-# --- several: of a kind, or none ---
+# --- several profiles: all of one kind, or refused ---
 for pair in "a held" "held a"; do
 	read -r one two <<<"$pair"
 	ctl_fails 1 'counts_differ combine_alike' "a sum of $pair" report "$T/$one.heap" "$T/$two.heap"
@@ -90,7 +90,7 @@ is "$(json '[.type, .in_use, .allocated] | tostring')" '["inuse_space",{"before"
 ctl_ok 'diff, as a page' diff "$T/a.heap" "$T/b.heap" -o "$T/diff.html"
 like "$(<"$T/diff.html")" '"values":\{"alloc_space":\[' 'diff, as a page: of the same'
 
-# --- formats: one type, and the same bytes ---
+# --- formats: a single type, and the same bytes ---
 for format in pprof folded html svg speedscope callgrind dot json raw; do
 	ctl_ok "convert to $format" convert -f "$format" "$T/a.heap" "$T/it.$format"
 	[ $format = html ] ||
@@ -111,7 +111,7 @@ like "$(<"$T/it.html")" '"values":\{"alloc_space":\[[0-9,]+\]' 'html: one type'
 like "$(<"$T/it.raw")" $'\nheap_v2/1\n  t\\*: 0: 0 \\[120: 130000\\]\n' 'raw: nothing is scaled'
 like "$(<"$T/it.raw")" $'\n# duration_ns 10000000000\n# counts alloc_space\n# sample_bytes 1024$' 'raw: the facts'
 
-# --- read again ---
+# --- reading the output again ---
 ctl_ok 'pprof of raw' convert -f pprof "$T/it.raw" "$T/again.pprof"
 ctl_ok 'raw of pprof' convert -f raw "$T/it.pprof" "$T/again.raw"
 like "$(<"$T/again.raw")" $'\n  t\\*: 0: 0 \\[0: 130000\\]\n.*\n# counts alloc_space\n# sample_bytes 1024$' 'raw of pprof: no number of samples'
@@ -122,9 +122,9 @@ for file in it.raw it.pprof again.raw again.pprof it.tar; do
 done
 ctl_fails 1 'counts_differ' 'pprof and what is in use' report "$T/it.pprof" "$T/held.heap"
 
-# --- jeprof(1) has the same bytes ---
+# --- jeprof(1) counts the same bytes ---
 
-# total FILE: what jeprof makes of it
+# total FILE: print the total according to jeprof
 total()
 {
 	jeprof --text --alloc_space --show_bytes "$1" 2>/dev/null | sed -n 's/^Total: //p'
@@ -142,7 +142,7 @@ ctl_ok 'report -f jeprof' report -f jeprof --show-bytes "$T/it.raw"
 is "$(sort "$T/out")" "$(sort "$T/theirs")" 'report -f jeprof: to the byte as jeprof --alloc_space'
 is "$(jeprof --text --show_bytes "$T/it.raw" 2>/dev/null | grep -c '[1-9]')" 0 'jeprof without --alloc_space: nothing is in use'
 
-# --- what is hostile ---
+# --- hostile input ---
 for fact in 'sample_bytes 9223372036854775807' 'sample_bytes 0' 'duration_ns 9223372036854775807'; do
 	sed "s/^# ${fact% *} .*/# $fact/" "$T/a.heap" >"$T/wild.heap"
 	ctl_ok "$fact" report --json "$T/wild.heap"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What happened within some time: to the byte what a program allocated and freed then, and whatever
-# goes wrong meanwhile is said. The driver runs a command while it would wait, and that is the time.
+# What a program allocated and freed during some time must be exact to the byte, and whatever goes
+# wrong meanwhile must be reported. The driver runs a command instead of waiting.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 verbs=$B/tests/drivers/verbs
 hour=3600000
 
-# between NAME STATUS OPTIONS...: in $T/out, and in $err what was said
+# between NAME STATUS OPTIONS...: run the driver; its output is in $T/out, its messages are in $err
 between()
 {
 	local name=$1 want=$2
@@ -19,7 +19,7 @@ between()
 	err=$(<"$T/err")
 }
 
-# start_dumper: its orders go to $T/orders; see order
+# start_dumper: start one that reads its orders from $T/orders; see order
 start_dumper()
 {
 	rm -f "$T/orders" "$T/orders.said"
@@ -29,21 +29,21 @@ start_dumper()
 	snapshot "$pid"
 }
 
-# order ORDER: for a shell; the program has done it then
+# order ORDER: print a shell command that gives an order and waits until it is done
 order()
 {
 	printf 'n=$(wc -l <%s) && echo %s >%s && until [ "$(wc -l <%s)" -gt "$n" ]; do sleep 0.01; done' \
 		"$T/orders.said" "'$1'" "$T/orders" "$T/orders.said"
 }
 
-# bytes_of FUNCTION FILE: in use, of that function itself
+# bytes_of FUNCTION FILE: print the bytes in use by that function itself
 bytes_of()
 {
 	run_ctl report -q --json -n 0 --no-fold "$2"
 	json ".rows[] | select(.name == \"$1\") | .flat"
 }
 
-# Every allocation is a sample: nothing is left to chance.
+# Every allocation is sampled: nothing depends on chance.
 export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:0,prof_accum:true
 start_dumper
 sh -c "$(order 'grow 50')"
@@ -56,7 +56,7 @@ like "$err" '^dumper: 2 stops, [0-9]+ bytes$' 'growth: two stops, and no more'
 is "$(bytes_of grow "$T/grown.pb.gz")" 409600 'growth: what was allocated meanwhile, and nothing before'
 assert_untouched "$pid" 'growth: untouched'
 
-# What pprof's readers ask of it.
+# Check what readers of pprof's format require.
 cat >"$T/check.py" <<'PYTHON'
 import gzip, sys
 
@@ -121,7 +121,8 @@ stop_target "$pid"
 start_victim grower
 snapshot "$pid"
 shown=$T/board.$pid
-# hold MIB: for a shell; it has that much then. `reserved` is the 8th number of the board, beat 2 the 11th.
+# hold MIB: print a shell command that makes it hold that much, and waits. `reserved` is the 8th
+# number of the board, beat 2 the 11th.
 hold()
 {
 	printf 'python3 -c "
@@ -143,7 +144,7 @@ python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
 like "$(<"$T/read")" "(^|"$'\n'")hoard 4 1048576 12 3145728"$'\n' 'both ways: what is left of it, and all that was allocated'
 like "$(<"$T/read")" "(^|"$'\n'")churn 0 0 12 786432"$'\n' 'both ways: what was freed at once'
 
-# --- in other words ---
+# --- other formats ---
 
 between 'folded' 0 format=folded during="$(hold 6)"
 like "$(<"$T/out")" ';hoard 1048576$' 'folded: a line'
@@ -159,7 +160,7 @@ between 'nothing happened' 0 during=true
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
 unlike "$(<"$T/read")" 'hoard|churn|Error' 'nothing happened: nothing is in it'
 
-# --- sampling that is off ---
+# --- sampling is off ---
 
 between 'active' 0 active during="$(hold 6)"
 ctl_ok 'deactivate' deactivate "$pid"
@@ -173,7 +174,7 @@ ctl_ok 'activate' activate "$pid"
 between 'turned off meanwhile' 6 active during="$CTL -q deactivate $pid"
 like "$err" '^prof_inactive: ' 'turned off meanwhile: said so'
 
-# --- what ends it ---
+# --- what ends it early ---
 
 mkfifo "$T/stop"
 between 'who asked has gone' 1 stop="$T/stop" during="echo >$T/stop"
@@ -189,7 +190,7 @@ mkfifo "$T/go"
 LD_PRELOAD=libjemalloc.so.2 bash -c "read -r line <$T/go; exec sleep 1000" &
 pid=$!
 own "$pid"
-# It is a bash with jemalloc once it can be looked at as one.
+# It is a bash with jemalloc as soon as its status can be read.
 seen() { "$CTL" -q status "$pid" >/dev/null 2>&1; }
 ok 'a shell' within 60 seen
 between 'another program' 9 during="echo >$T/go; until grep -q sleep /proc/$pid/comm; do sleep 0.01; done"

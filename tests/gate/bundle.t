@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One file with all that a profile needs on another machine: names are read from it alone.
+# A bundle has everything that a profile needs on another machine: names are read only from it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -54,7 +54,7 @@ is "$(json .file)" "$T/far.bundle.tar.gz" '--json: the file'
 is "$(json .pid)" "$pid" '--json: the process'
 assert_untouched "$pid" 'the target is untouched'
 
-# --- of a file; then the program is gone, and the names are still there ---
+# --- of a file; names remain after the program is gone ---
 ctl_ok 'dump' dump "$pid" -o "$T/far.heap"
 ctl_ok 'bundle FILE' bundle "$T/far.heap" --no-cache -o "$T/file.bundle.tar.gz"
 is "$(tar tzf "$T/file.bundle.tar.gz" | sort | tr '\n' ' ')" \
@@ -78,7 +78,7 @@ for of in far file piped; do
 	ctl_ok "report of $of" report "$T/$of.bundle.tar.gz" --lines
 	like "$out" "carried_along[^"$'\n'"]*far\.c:7" "report of $of: names, files and lines without the program"
 done
-# Of each sampled object of 3,000 bytes 16 KiB are set apart, and that is not the program's.
+# For each sampled object of 3,000 bytes, 16 KiB are set aside, which the program does not use.
 ctl_ok 'report of far: where its memory was' report "$T/far.bundle.tar.gz" --json
 is "$(json '.memory | [.sampled, .parts.sampling > 2500000, .parts.allocated < 2500000] | tostring')" '[false,true,true]' \
 	'report of far: what sampling takes is counted apart' || diag "$(json .memory.parts)"
@@ -90,7 +90,7 @@ is "$(sed -n 2p <<<"$out")" "$sentence" 'report of far, for people: says where m
 ctl_ok 'report of file, for people' report "$T/file.bundle.tar.gz" --json
 is "$(json .memory)" null 'report of file: nothing is known of a process'
 
-# A bundle may hold what it likes.
+# The contents of a bundle cannot be trusted.
 mkdir "$T/wild"
 cp "$T/unpacked/far/profile.raw" "$T/wild/"
 for wild in '{"rss_bytes":1e300,"stats":7,"parts":{"allocated":-9223372036854775808,"files":"x"},"runtime":{}}' \
@@ -105,7 +105,7 @@ done
 ctl_ok 'report of the bare profile' report "$T/far.heap"
 like "$out" '\[far\+0x' 'report of the bare profile: no names without the program'
 
-# Another build at its path is no help.
+# Another build in the same place must not be used.
 cc -std=gnu17 -O1 -g -o "$T/far" "$T/far.c" -Wl,--no-as-needed -ljemalloc
 ctl_ok 'report with another build there' report "$T/far.heap"
 like "$err" 'far is not the file that was mapped \(it has another build id\): its names are not used' \
@@ -113,7 +113,7 @@ like "$err" 'far is not the file that was mapped \(it has another build id\): it
 like "$out" '\[far\+0x' 'report with another build there: no names of that'
 unlike "$out" 'far_away|carried_along' 'report with another build there: none at all'
 
-# --- what is no bundle ---
+# --- not a bundle ---
 head -c 2000 "$T/far.bundle.tar.gz" >"$T/cut"
 { printf '\377' && head -c 999 /dev/urandom; } | gzip >"$T/noise.gz"
 tar czf "$T/empty.tar.gz" -C "$T" said
@@ -131,7 +131,7 @@ ctl_fails 1 'in_file file_unopened' 'bundle of a folder' bundle "$T" -o "$T/neve
 ok 'and no file is left' test ! -e "$T/never"
 ctl_fails 2 'needs_process give_a_process' 'neither a process nor a file' bundle
 
-# --- without libarchive, which is loaded for bundles alone ---
+# --- without libarchive, which is loaded only for bundles ---
 library=$(ldconfig -p | awk '$1 == "libarchive.so.13" { print $NF; exit }')
 status=0
 unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \

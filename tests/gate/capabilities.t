@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What each command needs for a process of another user's: with exactly the capabilities that
-# jeprof-ctl(8) names it works, and with one less it is refused, and the one that is missing named.
+# What each command needs for a process of another user: it must work with exactly the capabilities
+# that jeprof-ctl(8) names; with one less it must be refused, and name the missing one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -10,7 +10,7 @@ MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6 start_victim idle 2
 wrap=()
 snapshot "$pid"
 
-# with CAPABILITY...: root, and these alone
+# with CAPABILITY...: run jeprof-ctl as root with only these
 with()
 {
 	local caps=("${@/#/+}")
@@ -40,7 +40,7 @@ mkdir -m 777 "$T/open"
 ctl_ok 'prefix' prefix "$pid" "$T/open/own"
 assert_untouched "$pid" 'untouched'
 
-# As a container of docker has it that was given SYS_PTRACE.
+# As in a Docker container with SYS_PTRACE.
 with sys_ptrace dac_override
 ctl_ok 'CAP_DAC_OVERRIDE is as good: activate' activate "$pid"
 ctl_ok 'CAP_DAC_OVERRIDE is as good: deactivate' deactivate "$pid"
@@ -61,13 +61,13 @@ run_ctl check "$pid"
 is "$status" 4 'check without CAP_DAC_READ_SEARCH'
 ok 'no file is left' test ! -e "$T/no"
 
-# What needs none.
+# Commands that need none.
 with kill
 ctl_ok 'report' report "$T/a.heap"
 ctl_ok 'list without any: what it can see' list
 stop_target "$pid"
 
-# --- behind a filter: CAP_SYS_ADMIN besides, to read it ---
+# --- behind a filter: CAP_SYS_ADMIN, too, to read it ---
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all "$T/fenced" clone3-nosys)
 install -m 755 "$VICTIMS/fenced" "$T/"
 MALLOC_CONF=$PROF start_victim idle 2
@@ -80,7 +80,7 @@ ctl_ok 'behind a filter, with CAP_SYS_ADMIN' activate "$pid"
 assert_untouched "$pid" 'behind a filter: untouched'
 stop_target "$pid"
 
-# --- in a user namespace of its own, whose owner is that user ---
+# --- in another user namespace, which that user owns ---
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all unshare -U)
 MALLOC_CONF=$PROF start_victim idle 2
 wrap=()
@@ -91,7 +91,7 @@ ctl_ok 'another user namespace: dump' dump "$pid" -o "$T/userns.heap"
 assert_untouched "$pid" 'another user namespace: untouched'
 stop_target "$pid"
 
-# --- a user's own process: none at all ---
+# --- a user's own process: no capabilities ---
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
 runner=(setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --inh-caps=-all)

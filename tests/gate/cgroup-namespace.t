@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Limits of control groups from within a cgroup namespace, as containers have one: seen as from the host, or it is
-# said that they are not.
+# Limits of control groups from within a cgroup namespace, as in containers: jeprof-ctl must see the
+# same as from the host, or warn that it does not.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh

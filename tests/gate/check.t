@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: each row, where it is good and where it is not.
+# check: each row, when all is well and when it is not.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/checking.sh
@@ -34,7 +34,7 @@ row_is dump.prefix true 'can write there: jeprof$' redis
 is "$(json '.memory | ([.parts[]] | add) == .rss_bytes')" true 'redis: where its memory is'
 left redis
 
-# --- no call can be made: its memory tells ---
+# --- no call can be made: the memory of the target is read instead ---
 MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:12,lg_prof_interval:30,prof_prefix:/x start_victim busy
 kill -STOP "$pid"
 checked
@@ -86,7 +86,7 @@ row_is prof.lg_sample true 'dumps are large' 'too many samples' 'reset --lg-samp
 row_is dump.prefix true 'cannot write there: /nonexistent/x, and tries to by lg_prof_interval' 'a prefix in no folder' 'prof_prefix'
 left 'too many samples'
 
-# --- where the configuration comes from, and which one wins ---
+# --- where the configuration comes from, and which source has precedence ---
 MALLOC_CONF='' start_victim idle-conf
 checked
 row_is conf.symbol true 'malloc_conf is "prof:true,prof_active:false,lg_prof_sample:16"' 'the symbol'
@@ -121,7 +121,7 @@ row_is jemalloc true preload 'LD_PRELOAD'
 row_is conf true 'true by MALLOC_CONF' 'LD_PRELOAD'
 left 'LD_PRELOAD'
 
-# Their jemalloc reads MALLOC_CONF whatever they say: what cannot be explained is not guessed.
+# Their jemalloc reads MALLOC_CONF in spite of the prefix: what cannot be explained is not guessed.
 for v in je:je_:JE_MALLOC_CONF rjem:_rjem_:_RJEM_MALLOC_CONF; do
 	IFS=: read -r v prefix name <<<"$v"
 	start_victim "idle-$v"
@@ -140,7 +140,7 @@ for v in je:je_:JE_MALLOC_CONF rjem:_rjem_:_RJEM_MALLOC_CONF; do
 	left "$v, its own name"
 done
 
-# --- a program with more rights than its user takes no options from that user ---
+# --- a program with more rights than its user ignores options from that user ---
 install -m 4755 "$VICTIMS/idle" "$T/set-uid"
 wrap=(env setpriv --reuid 65534 --regid 65534 --clear-groups)
 start_victim "$T/set-uid"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve --compat: scripts that were written for Mesos, libmtev and TiKV work against any process: each path's
-# words, statuses and documents; who may use them; and that they are not there without it.
+# serve --compat: scripts written for Mesos, libmtev and TiKV work for any process. Tests the texts,
+# statuses and documents of each path, who may use it, and that there are none without the option.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/recording.sh
@@ -9,7 +9,7 @@
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 
-# get PATH: of `pid`; says CODE TEXT NAME: that was the answer
+# get PATH: request PATH of `pid`. answers CODE TEXT NAME: check the answer.
 get()
 {
 	at one "/pid/$pid$1"
@@ -19,7 +19,7 @@ answers()
 	is "$code $body" "$1 $2" "$3"
 }
 
-# jq_is FILTER VALUE NAME: of the document
+# jq_is FILTER VALUE NAME: check the document
 jq_is()
 {
 	is "$(jq -cr "$1" "$T/body" 2>&1)" "$2" "$3" || diag "$code $body"
@@ -30,7 +30,7 @@ head_has()
 }
 
 mp=/memory-profiler
-# Of a name that no other test's has.
+# A name that no other test uses.
 cp "$VICTIMS/leaky" "$T/compatible"
 MALLOC_CONF=$PROF,lg_prof_sample:17 start_victim "$T/compatible"
 leaky=$pid
@@ -46,7 +46,7 @@ external=$pid
 for p in "$leaky" "$redis" "$unprofiled" "$external"; do snapshot "$p"; done
 pid=$leaky
 
-# --- without it ---
+# --- without --compat ---
 start_serve one
 for path in $mp/start $mp/stop $mp/state $mp/statistics $mp/download/raw /mtev/heap_profile /mtev/memory.json /debug/pprof/heap_activate \
 	/debug/pprof/heap_list; do
@@ -125,7 +125,7 @@ is "$code" 405 'start is for GET'
 head_has 'Allow: GET' 'and says so'
 assert_untouched "$leaky" 'Mesos: untouched'
 
-# A script as it was written for it, but for the host.
+# A script as written for Mesos, except for the host.
 # shellcheck disable=SC2317,SC2329 # within a subshell
 mesos_script()
 (
@@ -143,8 +143,9 @@ ok 'a script: start, poll, download' mesos_script
 like "$(head -c 8 "$T/script.raw")" '^heap_v2/' 'a script: the profile'
 like "$(<"$T/script.text")" '^Total: ' 'a script: the table'
 
-# --- over a restart ---
-# Each part has its own photograph: jemalloc keeps address space for what is sampled (tests/gate/twice.t).
+# --- across a restart ---
+# Each part takes its own snapshot: jemalloc keeps address space for what is sampled
+# (tests/gate/twice.t).
 snapshot "$leaky"
 end_serve one
 start_serve one --compat mesos,mtev,tikv
@@ -169,7 +170,7 @@ is "$code" 200 'raw with one'
 get $mp/stop
 assert_untouched "$leaky" 'over a restart: untouched'
 
-# --- what is not ours, or cannot be ---
+# --- started by others, or not possible ---
 pid=$external
 get $mp/start
 answers 409 'Heap profiling was started externally.' 'start: somebody else has'
@@ -234,7 +235,7 @@ mtev_script()
 )
 ok 'a script: on, a profile, off' eval 'mtev_script >"$T/script" 2>"$T/script.err"'
 like "$(<"$T/script")" 'Profiling is activated.*Profiling is deactivated.*Total: [0-9.]+ MB' 'a script: what it says' || diag "$(<"$T/script.err")"
-snapshot "$redis" # which has what it was populated with
+snapshot "$redis" # which now has the new keys
 
 # --- TiKV ---
 snapshot "$leaky"
@@ -271,7 +272,7 @@ is "$code $body" '200 compatible' 'tikv: its name'
 assert_untouched "$leaky" 'tikv: untouched'
 end_serve one
 
-# --- who may ---
+# --- who may do what ---
 snapshot "$leaky"
 declare -a tokens
 for role in read profile control; do
@@ -279,7 +280,7 @@ for role in read profile control; do
 done
 port=$(free_port)
 start_serve one --compat mesos,mtev,tikv --listen "127.0.0.1:$port" --token-file "$T/tokens"
-# by ROLE [CURL OPTIONS...] PATH: over TCP, with the token of this role (0 to 2; -: none)
+# by ROLE [CURL OPTIONS...] PATH: over TCP, with the token of this role (0 to 2; - for none)
 by()
 {
 	local with=()
@@ -326,7 +327,7 @@ end_serve one
 is "$(active_of "$pid")" false 'read-only: it is off'
 assert_untouched "$leaky" 'who may: untouched'
 
-# --- one process, at the root ---
+# --- --pid: one process, at the root ---
 snapshot "$leaky"
 start_serve one --compat mesos,tikv --pid "$leaky"
 at one "$mp/start?duration=1mins"
@@ -380,7 +381,7 @@ ctl_fails 2 'exclusive' '--cgroup' serve --socket "$T/two.sock" --compat mesos -
 pid=$leaky
 assert_untouched "$leaky" 'at the root: untouched'
 
-# --- a front that was taken over ---
+# --- a compromised front ---
 snapshot "$leaky"
 use_false_front
 start_serve false

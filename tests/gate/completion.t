@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Completion, as bash asks for it; and that no name of a process, unit or container is evaluated.
+# Completion, as bash requests it. No name of a process, unit or container may be evaluated.
 # tests/system/completion.t types in the shells.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -11,7 +11,7 @@ for shell in bash zsh fish; do
 	ok "$shell takes it" "$shell" -n "$T/$shell"
 done
 
-# offered PROGRAM WORD...: what is offered for the last word, on one line
+# offered PROGRAM WORD...: print what is offered for the last word, on one line
 offered()
 {
 	# shellcheck disable=SC2016 # the inner shell's
@@ -21,7 +21,7 @@ offered()
 
 mkdir "$T/folder"
 touch "$T/folder/a.heap" "$T/folder/b c.heap"
-# What a shell would run, if it were asked to.
+# A shell would run this if it evaluated the name.
 name='$(>here)'
 cp "$VICTIMS/idle" "$T/$name"
 start_victim "$T/$name"
@@ -53,7 +53,7 @@ is "$(offered "$CTL" list '')" '' 'what takes no word'
 assert_untouched "$hostile"
 assert_untouched "$other"
 
-# What list says: each line is a word, and none is evaluated.
+# The output of list: each line is a word, and none is evaluated.
 cat >"$T/said" <<'SH'
 #!/bin/sh
 [ "$*" = '-q list -o unit' ] && printf '%s\n' UNIT - 'a b.service' '`>here`.scope' '$(>here).service' '*' "'"
@@ -63,7 +63,7 @@ wanted='\$\(\>here\).service '"\\'"' \* \`\>here\`.scope a\ b.service'
 is "$(offered "$T/said" status --cgroup '')" "$wanted" 'units, quoted'
 is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
 
-# The same of systemctl, whose lines begin with a name.
+# The same for systemctl, whose lines begin with a name.
 cat >"$T/systemctl" <<'SH'
 #!/bin/sh
 printf '%s loaded active running Some Text\n' a.service 'a@x.service' '`>here`.service' 'a\x20b.service'
@@ -77,7 +77,7 @@ is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
 rm "$T/systemctl"
 PATH=$path
 
-# Where there is no answer there is nothing.
+# If there is no answer, nothing is offered.
 printf '#!/bin/sh\necho PID; echo no >&2; exit 1\n' >"$T/said"
 is "$(offered "$T/said" status '')" '' 'list fails'
 printf '#!/bin/sh\nexec sleep 1000\n' >"$T/said"

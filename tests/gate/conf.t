@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check --conf: what it says, and that real jemallocs do just that.
+# check --conf: what it reports, and that real jemallocs behave accordingly.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# --- what it says ---
+# --- reports ---
 run_ctl check --conf prof:true,prof_active:false
 is "$status" 0 'a good string: exit 0'
 is "${out##*$'\n'}" ok 'a good string: ok'
@@ -39,7 +39,7 @@ ctl_fails 2 jemalloc_without_conf '--jemalloc with no --conf' check 1 --jemalloc
 ctl_fails 2 no_version 'a version that is none' check --conf prof:true --jemalloc new
 ctl_fails 2 exclusive 'a process has its own jemalloc' check $$ --conf prof:true --jemalloc 5.3.0
 
-# --- as a process would read it: its version counts, and it is not touched ---
+# --- as a process would read it: its version matters, and it is not touched ---
 MALLOC_CONF='' start_victim idle
 snapshot "$pid"
 run_ctl check "$pid" --conf prof_bt_max:100 --json

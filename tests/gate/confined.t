@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a process names or holds is read by confined processes alone: seen by strace, for each command.
+# Whatever a process names or holds is read only by confined processes, as strace shows for each
+# command of jeprof-ctl.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# A program and a jemalloc of its own, so that the files of jeprof-ctl itself are others.
+# The target has its own program and jemalloc, unlike those that jeprof-ctl itself uses.
 install -m 755 "$VICTIMS/idle" "$T/its-program"
 MALLOC_CONF=prof:true,lg_prof_sample:10 start_victim "$T/its-program"
 snapshot "$pid"
@@ -15,15 +16,15 @@ run_ctl dump "$pid" -o "$T/its-profile.heap"
 run_ctl bundle "$pid" -o "$T/its-bundle.tar.gz"
 [ "$status" -eq 0 ] || bail_out "no bundle: $err"
 
-# auxv is the kernel's own: of it a number is made that changes with each execve(2). What comes in a
-# memory file is copied by the controller, and parsed as a copy by a confined process.
+# auxv comes from the kernel itself; only a number that changes with each execve(2) is derived from
+# it. Data in a memory file is copied by the controller, and a confined process parses the copy.
 readers_in()
 {
 	tests/drivers/confinement.py "$1" "^/proc/$pid/(mem|maps|environ|task/[0-9]+/(mem|maps))" 'its-program' \
 		'its-profile' 'its-bundle' "^$T/lib/" '/var/cache/jeprof-ctl/'
 }
 
-# confined NAME COMMAND...: strace sees at least one confined process read, and no other
+# confined NAME COMMAND...: at least one confined process must read, and no other process
 confined()
 {
 	local name=$1
@@ -35,7 +36,7 @@ confined()
 	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
 }
 
-# The longest that a process of the last command waits for another one, in ms.
+# Print the longest time that a process of the last command waits for another one, in ms.
 longest_wait()
 {
 	grep -Eo 'POLLIN}\], 1, [0-9]+' "$T/trace" | awk '$3 > max { max = $3 } END { print max + 0 }'
@@ -65,7 +66,7 @@ confined 'watch' watch "$pid" --for 1s
 confined 'watch --all' watch --all --for 1s
 assert_untouched "$pid" 'untouched'
 
-# --- nothing is read by one that could not let go of our descriptors ---
+# --- a process that cannot close our descriptors must read nothing ---
 for command in "status $pid" "report $T/its-profile.heap"; do
 	# shellcheck disable=SC2086 # its words
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o "$T/trace" -e trace=close_range -e inject=close_range:error=EPERM \
@@ -75,7 +76,7 @@ for command in "status $pid" "report $T/its-profile.heap"; do
 done
 assert_untouched "$pid" 'close_range(2) forbidden: untouched'
 
-# --- the control: the same program without the fences ---
+# --- control: the same program without the fences ---
 CTL=$ROOT/build/tests/careless/jeprof-ctl-unfenced
 strace -f -y -o "$T/trace" "$CTL" list >/dev/null 2>&1
 like "$(readers_in "$T/trace")" 'was not confined' 'control: without its fences this test fails'

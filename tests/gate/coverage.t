@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a profile covers of what is allocated, and why it does not cover the rest.
+# How much of the allocated memory a profile covers, and why it does not cover the rest.
 
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# covered TITLE FILE MIN MAX: so much of what is allocated, in %
+# covered TITLE FILE MIN MAX: it must cover MIN to MAX % of the allocated bytes
 covered()
 {
 	ctl_ok "$1" report "$2" --json
@@ -55,7 +55,7 @@ ctl_ok 'from the start' report "$T/all.heap"
 unlike "$out" covers 'from the start: nothing to say'
 stop_target "$pid"
 
-# --- sampled from the start, but for its threads ---
+# --- sampled from the start, except in its threads ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:12
 start_victim owned 0
 ctl_ok 'no thread is sampled' dump "$pid" -o "$T/none.heap"

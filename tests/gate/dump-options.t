@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Dumps only while sampling is on, and profiles of no more stacks than their reader takes.
+# Dumps only while sampling is on, and profiles with no more stacks than their reader accepts.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -49,7 +49,7 @@ export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:0
 mkfifo "$T/orders"
 : >"$T/orders.said"
 start_victim dumper "$T/orders"
-# These have 100 blocks in one stack, those have one block each.
+# 100 blocks in one stack, and 300 stacks with one block each.
 echo 'grow 100' >"$T/orders"
 echo 'stacks 300' >"$T/orders"
 answered() { [ "$(wc -l <"$T/orders.said")" -eq 2 ]; }
@@ -60,7 +60,8 @@ stacks=$(jq '.stacks | length' "$T/all.json")
 totals=$(jq -c .totals "$T/all.json")
 ok 'all of it: many stacks' test "$stacks" -gt 300
 
-# bounded FILE N: how many stacks it has, how many of which are the others; the last, and are they the largest?
+# bounded FILE N: print how many stacks it has, how many of them are "(other)", and the last one,
+# and whether the rest are the largest
 bounded()
 {
 	jq -r --slurpfile all "$T/all.json" --argjson n "$2" '. as $p

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# enable and disable: the drop-in of a service that sets MALLOC_CONF, without a systemd (that is
-# tests/vm/25-enable.t).
+# enable and disable: the drop-in that sets MALLOC_CONF for a service, without systemd (see
+# tests/vm/25-enable.t for that).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/systemd.sh
@@ -9,7 +9,7 @@
 
 umask 077
 
-# --- what is no service -------------------------------------------------------------------
+# --- not a service ------------------------------------------------------------------------
 ctl_fails 1 'systemd_absent set_variable_at_start' 'no systemd' enable a
 mkdir -m 755 /run/systemd/system
 for name in '' a/b ../a '@x' 'a b' .hidden $'a\nb' "$(printf 'x%.0s' {1..250})"; do
@@ -44,7 +44,7 @@ runner=(env PATH=/nowhere)
 ctl_fails 1 systemctl_unstarted 'there is no systemctl' enable a@x
 runner=()
 
-# --- it is shown first --------------------------------------------------------------------
+# --- the difference is shown first --------------------------------------------------------
 unit a.service 'Environment="B=a b" MALLOC=x'
 file=$(drop_in a.service)
 ctl_ok 'dry run' enable a --dry-run
@@ -66,7 +66,7 @@ like "$err" 'no terminal.*--yes' 'and how'
 is "$(calls)$(find /etc/systemd/system /run/systemd/system -mindepth 1)" '' 'nothing was changed'
 
 # --- a terminal ---------------------------------------------------------------------------
-# answer TEXT ARGUMENTS...: to the question
+# answer TEXT ARGUMENTS...: run it on a terminal, and answer its question
 answer()
 {
 	python3 - "$@" <<-'PYTHON' >"$T/out" 2>&1
@@ -101,7 +101,7 @@ is "$status" 0 'answered y'
 like "$out" 'write it, and have systemd read its units again \(daemon-reload\)\? \[y/N\] y' 'what it asked'
 is "$(calls)" daemon-reload 'it was read, and nothing restarted'
 
-# --- what is written ----------------------------------------------------------------------
+# --- the drop-in --------------------------------------------------------------------------
 is "$(stat -c '%a %U' "$file" "${file%/*}" | paste -sd ' ')" '644 root 755 root' 'whose file it is, whatever the umask'
 is "$(tail -n 1 "$file")" 'Environment="MALLOC_CONF=prof:true,prof_active:false"' 'what is in it'
 before=$(stat -c '%i %y' "$file")
@@ -122,7 +122,7 @@ calls >/dev/null
 ctl_ok 'the same once more' enable a --conf 'prof:true,prof_prefix:/a b"%n$\c,lg_prof_sample:20'
 like "$out" 'already enabled' 'is understood'
 
-# --- it is taken away ---------------------------------------------------------------------
+# --- removing it --------------------------------------------------------------------------
 run_ctl disable a
 is "$status" 2 'disable: nobody to ask'
 like "$out" "^--- $file
@@ -163,7 +163,7 @@ ctl_ok 'runtime' enable a -y --runtime
 ctl_ok 'disable: it finds that, too' disable a -y
 is "$(find /etc/systemd/system /run/systemd/system -mindepth 1)" '' 'nothing is left of both'
 
-# --- what the unit has already ------------------------------------------------------------
+# --- existing options of the unit ---------------------------------------------------------
 unit conf.service 'Environment=MALLOC_CONF=narenas:2,prof:false,prof_active:true "B=a b"'
 ctl_ok 'options that are there' enable conf -y
 is "$(tail -n 3 "$(drop_in conf.service)")" '# Without it: Environment="MALLOC_CONF=narenas:2,prof:false,prof_active:true"
@@ -231,7 +231,7 @@ calls >/dev/null
 ctl_ok 'what was not read is read by the next one' enable changed -y
 like "$(calls) $out" '^daemon-reload read; changed\.service is not running$' 'it says so'
 
-# --- rights -------------------------------------------------------------------------------
+# --- permissions --------------------------------------------------------------------------
 unit secret.service "EnvironmentFiles=$T/b.env (ignore_errors=no)"
 chmod 755 "$T" "$systemd" && chmod -R a+rX "$systemd" && chmod 666 "$systemd/calls"
 runner=(setpriv --reuid 12345 --regid 12345 --clear-groups)
@@ -248,7 +248,7 @@ is "$status" 10 'where nothing can be written'
 mount -o remount,rw /etc/systemd/system
 rm -rf /etc/systemd/system/*
 
-# --- a service that runs ------------------------------------------------------------------
+# --- a running service --------------------------------------------------------------------
 MALLOC_CONF=narenas:2 start_victim idle
 runs a.service
 snapshot "$pid"
@@ -293,7 +293,7 @@ ctl_ok 'it does not run now' enable a
 like "$out" 'a\.service is already enabled$' 'its variable is kept'
 mv "$T/a.service" "$systemd/pid/"
 ctl_ok 'disable' disable a -y
-# Names of symbols may have any bytes: this one would set LD_PRELOAD or the like as well.
+# Names of symbols may contain any bytes: this one would also set variables such as LD_PRELOAD.
 LC_ALL=C sed 's/_rjem_/a" "b_/g; s/_RJEM_/A" "B_/g' "$VICTIMS/idle-rjem" >"$T/quoted"
 chmod 755 "$T/quoted"
 MALLOC_CONF='' start_victim "$T/quoted"
@@ -301,7 +301,7 @@ runs a.service
 ctl_ok 'a prefix that is no name' enable a -n
 like "$out" '\+Environment="MALLOC_CONF=prof:true,prof_active:false"' 'it adds nothing to the unit'
 stop_target "$pid"
-# One whose opt.prof is not found without a call.
+# A jemalloc whose opt.prof is not found without a call.
 objcopy -N _rjem_je_opt_prof "$VICTIMS/idle-rjem" "$T/unread"
 LC_ALL=C sed -i 's/prof\x00/prog\x00/g' "$T/unread"
 printf '#!/bin/sh\nexec %s/unread %s/board\n' "$T" "$T" >"$systemd/start/a.service"

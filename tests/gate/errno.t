@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Limits of our own (EMFILE, ENFILE, ENOMEM, EAGAIN, EIO), at any system call of any of our processes:
-# the command ends, blames nobody else, leaves no file behind, and the target as it was.
-# Some places for each command, always the same ones; tests/long/errno.t tries all.
+# Our own limits (EMFILE, ENFILE, ENOMEM, EAGAIN, EIO), at any system call of any of our processes:
+# the command ends, blames nothing else, leaves no file behind, and leaves the target as it was. For
+# each command, the same few places are tried each time; tests/long/errno.t tries all.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/errno.sh
@@ -14,7 +14,7 @@ loop_commands
 ok 'there were faults' test "$runs" -ge 80
 diag "$runs faults in all"
 
-# --- control: one that takes what it cannot read for what is not there is found out ---
+# --- control: taking what cannot be read for absent is detected ---
 CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
 said=$(tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 50 \
 	dump PID -o "$T/errno/x.heap" --force "${patient[@]}" --timeout 20s 2>&1)

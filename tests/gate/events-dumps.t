@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve --watch: every dump of the machine is an event, or is counted; who watches may be killed, or not be
-# let by the kernel.
+# serve --watch: every dump on the machine is an event, or is counted, even if the process that
+# watches is killed. The kernel may also forbid watching.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -11,7 +11,7 @@
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# dumps SINCE FILTER: those that came since, as jq has them
+# dumps SINCE FILTER: print the dumps since then, through jq
 dumps()
 {
 	at watched "/api/v1/events?wait=0&since=$1"
@@ -40,7 +40,7 @@ at watched -X POST "/api/v1/processes/$pid/dump"
 is "$code" 200 'a dump of our own'
 ok 'a dump of our own: is called so' within 60 eval '[ "$(dumps $begin "select(.by != null) | .by")" = "\"jeprof-ctl\"" ]'
 
-# More than can be told: the broker stands still meanwhile. Each is told, or counted.
+# More dumps than can be reported, as the broker is stopped meanwhile: each is reported or counted.
 at watched "/api/v1/events?wait=0"
 begin=$next
 kill -STOP "$serve"
@@ -48,7 +48,7 @@ printf "DEBUG MALLCTL-STR prof.dump $T/own.%s.heap\n" {1..400} | redis >/dev/nul
 kill -CONT "$serve"
 files=$(find "$T" -maxdepth 1 -name 'own.*.heap' | wc -l)
 is "$files" 400 'control: there are many'
-# told SINCE: how many dumps were told, and how many more were counted
+# told SINCE: print how many dumps were reported or counted
 told()
 {
 	at watched "/api/v1/events?wait=0&since=$1"
@@ -61,7 +61,7 @@ ok 'and not none' test "$(grep -c '"type":"dump"' "$T/body")" -gt 20
 at watched /healthz
 is "$code" 200 'meanwhile it does other things'
 
-# Who watches is killed: it is started again.
+# The process that watches is killed: it is started again.
 watcher=$(pgrep -P "$serve" | grep -vxF "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)")
 is "$(wc -w <<<"$watcher")" 1 'one process watches'
 kill -KILL "$watcher"
@@ -75,7 +75,7 @@ end_serve watched
 assert_untouched "$pid" 'watched: untouched'
 redis DEBUG MALLCTL-STR prof.dump "$T/later.heap" >/dev/null
 
-# --- where the kernel does not let us ---
+# --- the kernel forbids watching ---
 cp -r "$T/libexec" "$T/bound"
 real=$CTL
 cat >"$T/bounded" <<END
