@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: what happens, as events: each one once and in order, or that there were others;
-# who waits for them, and who may see what.
+# The events of serve: each is delivered once and in order, or others are reported as lost. Also who
+# may wait for them, and who may see what.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -12,7 +12,7 @@
 make_tokens
 start_serve one --runs none --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
-# --- what it is ---
+# --- what an event is ---
 at one '/api/v1/events?wait=0'
 is "$code $body" '200 ' 'nothing happened'
 like "$next" '^[0-9]{16}$' 'where to go on from'
@@ -33,8 +33,8 @@ as_schema 'one that failed'
 is "$(of '[.op, .result, .pid]')" '["status","failed",4194304]' 'one that failed: so it says'
 like "$(of .error)" 'no process 4194304' 'one that failed: why'
 
-# --- each once, and in order, over many polls ---
-# follow SINCE UNTIL FILE: as a client does that goes on from what it was told
+# --- each event once, and in order, over many polls ---
+# follow SINCE UNTIL FILE: poll up to pid UNTIL, each time from where the last answer ended
 follow()
 {
 	local since=$1 got
@@ -102,10 +102,10 @@ at one "/api/v1/events?wait=0&since=$next"
 is "$body" '' 'who is not known makes no event'
 is "$(said one 'result=unknown')" 2 'control: but a line of the log'
 
-# --- those that are kept no more ---
+# --- events that are no longer kept ---
 since=$next
 with "${token[read]}" '/api/v1/runs?pid=10'
-# Refused, each without a process.
+# All are refused, without starting a process.
 curl -sS --noproxy '*' -H "Authorization: Bearer ${token[read]}" -X POST "http://127.0.0.1:$port/api/v1/processes/[1-1024]/activate" >/dev/null
 at one "/api/v1/events?wait=0&since=$since"
 as_schema 'too old'
@@ -117,8 +117,8 @@ is "$(wc -l <"$T/body") $(grep -c '"lost"' "$T/body")" '1024 0' 'the oldest that
 at one "/api/v1/events?wait=60&since=$((oldest - 1))"
 is "$(head -n 1 "$T/body" | jq -r .type)" lost 'one before that: at once'
 
-# --- who waits ---
-# waits N: so many clients, each on a connection of its own. Sets `waiters`; what they get is in $T/got.
+# --- clients that wait ---
+# waits N: start N clients, each on its own connection. Sets `waiters`; their answers are in $T/got.
 waits()
 {
 	: >"$T/got"
@@ -168,7 +168,7 @@ wait "$waiters"
 is "$(wc -l <"$T/got") $(cut -d ' ' -f 1 "$T/got" | sort -u)" '63 200' 'all get what happens'
 is "$(cut -d ' ' -f 2- "$T/got" | sort -u | jq -c '[.op, .pid]')" '["runs",11]' 'the same for all'
 
-# The process that speaks HTTP is killed: they are cut off, and others can wait.
+# The HTTP process is killed: its clients are cut off, and others can wait.
 waits 64
 ok '64 wait again' within 60 is_full
 kill -KILL "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)"
@@ -176,7 +176,7 @@ wait "$waiters"
 is "$(cut -d ' ' -f 1 "$T/got" | sort | uniq -c | xargs)" '64 cut' 'without HTTP: they are cut off'
 ok 'and their places are free' within 60 has_room
 
-# --- the service ends, and begins again ---
+# --- the service ends, and is started again ---
 before=$next
 waits 64
 ok '64 wait for the end' within 60 is_full
@@ -193,7 +193,7 @@ at one "/api/v1/events?since=9999999999999999"
 is "$(of .type) $next" "lost $(of .id)" 'from the future: it says so, at once'
 end_serve one
 
-# --- a front that was taken over ---
+# --- a compromised front ---
 use_false_front
 start_serve false --runs none
 connect_to "$T/false.sock"

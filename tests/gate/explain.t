@@ -6,7 +6,7 @@
 
 MIB=1048576
 
-# near NAME PART WANTED_MIB: to 2 % of what is resident
+# near NAME PART WANTED_MIB: it must be near that, within 2 % of the resident memory
 near()
 {
 	local got rss
@@ -17,8 +17,9 @@ near()
 		diag "$2: $got of $rss, wanted $(($3 * MIB))"
 }
 
-# adds_up NAME: to what the document says, and to what the kernel says elsewhere. Not to VmRSS, which
-# may differ by the pages that each processor has not yet counted there (percpu_counter since Linux 6.2).
+# adds_up NAME: the parts must add up to the total of the document, and this must match
+# smaps_rollup, not VmRSS, which may differ by pages that each processor has not yet counted
+# (percpu_counter, since Linux 6.2)
 adds_up()
 {
 	local rss rollup
@@ -68,7 +69,7 @@ is "$(json .sampled)" false 'without sampling'
 is "$(json '.advice[0].id')" memory_is_allocated 'without a mapping of its own: most is allocated'
 like "$(json '.advice[0].fix')" "record $pid" 'and what to do'
 
-# --- where jemalloc is not, or cannot be asked ---
+# --- no jemalloc, or one that cannot be called ---
 start_victim idle-plain
 snapshot "$pid"
 ctl_ok 'without jemalloc' explain "$pid" --json
@@ -84,7 +85,7 @@ like "$(json .warning)" 'stopped' 'a stopped one: and why'
 adds_up 'a stopped one'
 kill -CONT "$pid"
 
-# --- another allocator beside jemalloc: CPython keeps small objects in arenas of its own ---
+# --- another allocator next to jemalloc: CPython keeps small objects in its own arenas ---
 cat >"$T/objects.py" <<'PYTHON'
 import sys
 kept = [str(i) * 3 for i in range(1_000_000)]
@@ -109,7 +110,7 @@ is "$(json '.advice[0] | [.id, .action] | tostring')" '["memory_of_runtime","res
 like "$(json '.advice[0].fix')" 'PYTHONMALLOC=malloc' 'python: and how they come into the profile'
 assert_untouched "$pid" 'python: untouched'
 
-# --- what may not be looked at ---
+# --- processes that may not be inspected ---
 start_victim idle
 ctl_fails 3 no_process 'no such process' explain 4194304
 wrap_before=("${runner[@]}")

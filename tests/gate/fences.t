@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets behind seccomp filters: what works there works, what cannot is refused, and nothing
-# that the filter punishes is ever done.
+# Targets behind seccomp filters: whatever can work there works, the rest is refused, and nothing is
+# ever done that the filter punishes.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF
 
-# behind FENCE: a victim behind it, of one thread: it could not make more
+# behind FENCE: start a victim behind it, with a single thread, as it could not create more
 behind()
 {
 	wrap=("$VICTIMS/fenced" "$1")
@@ -37,8 +37,8 @@ for fence in nnp clone-errno clone-kill memfd-errno open-errno; do
 	stop_target "$pid"
 done
 
-# Where clone3(2) is said not to exist, as systemd and container runtimes do it, threads begin in
-# clone(2): they can be reached all the same.
+# If clone3(2) is reported not to exist, as by systemd and container runtimes, threads start in
+# clone(2), but can still be reached.
 for name in idle idle-static; do
 	wrap=("$VICTIMS/fenced" clone3-nosys)
 	MALLOC_CONF='' start_victim "$name" 4

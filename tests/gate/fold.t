@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Who holds memory: what allocates for its callers is folded into them, in what people read and in
-# nothing else; the heaviest stacks; one thread's share; a function that goes by its bare name.
+# What holds memory: functions that allocate for their callers are folded into them, but only in
+# output for people. Also the heaviest stacks, the share of one thread, and bare function names.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/made.sh
@@ -10,7 +10,7 @@
 functions=(main work zmalloc PyMem_Malloc 'std::__new_allocator<pair<int, long> >::allocate(unsigned long, void const*)'
 	pool_take other 'void ns::outer<ns::deep<int> >::call(ns::deep<int>, char const*) const' use_malloc
 	zmalloc.part.0 '_sdsnewlen' 'handler(void (*)(int))')
-# shown: the rows of the table, "NAME FLAT"
+# shown: print the rows of the table, as "NAME FLAT"
 shown()
 {
 	awk '/^$/ { exit } $2 ~ /[0-9]%$/ { name = $7; for (i = 8; i <= NF; i++) name = name " " $i; print name, $1 }' "$T/out" |
@@ -49,12 +49,12 @@ is "$(json '[.folded, (.rows | map(select(.name == "work"))[0].flat), .top_stack
 ctl_ok 'JSON, not folded' report --json --no-fold -n 0 "$T/fold.heap"
 is "$(json '[.folded, (.rows | map(select(.name == "PyMem_Malloc"))[0].flat)] | tostring')" '[0,2000]' 'JSON, not folded: as the profile has it'
 
-# --- a function that calls others allocates for itself, whatever it is called ---
+# --- a function that calls others allocates for itself, whatever its name ---
 made outer.heap '1 1000 6 8 0' '1 3000 1 8 0' '1 4000 8 0'
 ctl_ok 'not the innermost' report --unit B "$T/outer.heap"
 is "$(shown)" $'main 4000B\nother 1000B\nwork 3000B' 'not the innermost: what it called is not folded'
 
-# --- what other programs read is exact ---
+# --- output for other programs is exact ---
 for format in folded json raw callgrind speedscope dot svg html pprof jeprof; do
 	for option in '' --no-fold; do
 		# shellcheck disable=SC2086
@@ -92,7 +92,7 @@ like "$out" '1 allocator function folded into its callers; --no-fold shows them'
 ctl_ok 'leaks --no-fold' leaks --no-fold "$T"/grow.7.?.f.heap
 like "$out" ': zmalloc < work < main' 'leaks --no-fold: who fetched it'
 
-# --- names that gzip(1) ended in .gz say the same ---
+# --- file names to which gzip(1) added .gz are understood ---
 gzip "$T"/grow.7.?.f.heap
 touch -d @1000 "$T"/grow.7.?.f.heap.gz
 ctl_ok 'leaks, packed' leaks "$T"/grow.7.{6,5,4,3,2,1}.f.heap.gz
@@ -146,7 +146,7 @@ ctl_fails 1 'no_such_thread_in_profile threads_of_profile' 'no thread of a numbe
 ctl_fails 1 no_such_thread_in_profile 'no threads at all' report --thread 7 "$T/stacks.heap"
 unlike "$err" 'fix:' 'no threads at all: none to choose'
 
-# --- what tells a function from others of its name is no part of the name ---
+# --- what distinguishes functions of the same name is not part of the name ---
 functions=(main 'init (a.c)' 'init (b.c)' 'finit (c.c)')
 made told.heap '1 1000 1 0' '1 2000 2 0' '1 4000 3 0'
 told()

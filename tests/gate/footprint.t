@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an injection adds to a target, and targets that have no room for it: none dies, none is left
-# with more threads, arenas or mappings than it had, where that can be.
+# What an injection adds to a target, and targets that have no room for it: none dies, and none is
+# left with more threads, arenas or mappings than before, as far as that is possible.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 CARELESS=$B/tests/careless/jeprof-ctl-footprint
 
-# status_kib KEY: of the target
+# status_kib KEY: print this value of the target
 status_kib()
 {
 	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$pid/status"
 }
 
-# leave LIMIT KIB: so much is left to the target of RLIMIT_AS or RLIMIT_DATA
+# leave LIMIT KIB: leave the target that much of RLIMIT_AS or RLIMIT_DATA
 leave()
 {
 	local -A counted=([as]=VmSize [data]=VmData)
@@ -26,8 +26,8 @@ footprint()
 	echo "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l) threads, $(wc -l <"/proc/$pid/maps") mappings, $(status_kib VmSize) KiB"
 }
 
-# short_calls NAME FAILS: what is made in a borrowed thread works, and adds nothing; these checks fail.
-# A program that allocates needs more for sampling: this one does not.
+# short_calls NAME FAILS: calls in a borrowed thread must work and add nothing; the checks FAILS
+# fail. Sampling takes more memory in a program that allocates, but this one does not.
 short_calls()
 {
 	local name=$1 before
@@ -44,7 +44,7 @@ short_calls()
 	is "$(footprint)" "$before" "$name: the target is no larger than before"
 }
 
-# no_thread NAME REGEX: what takes a thread is refused, with the numbers, and adds nothing
+# no_thread NAME REGEX: a dump needs a thread; it must be refused, with the numbers, and add nothing
 no_thread()
 {
 	local name=$1 before
@@ -88,7 +88,7 @@ ctl_ok 'with room: dump' dump "$pid" --force -o "$T/yes.heap"
 assert_untouched "$pid" 'with room: untouched'
 stop_target "$pid"
 
-# Control: without these checks the new thread has no arena, and takes the program along.
+# Control: without these checks the new thread gets no arena, and crashes the program.
 died=0
 for kib in 1300 2000 3000; do
 	start_victim cramped
@@ -117,7 +117,7 @@ fi
 stop_target "$pid"
 rmdir "$group" 2>/dev/null
 
-# holds MIB CONF: a grower in that group, which has 8 MiB left when it holds so much
+# holds MIB CONF: start a grower in that group. When it holds that much, 8 MiB are left.
 holds()
 {
 	mkdir "$group" 2>/dev/null
@@ -135,7 +135,7 @@ is_large()
 	[ "$(status_kib VmRSS)" -gt "$(($1 << 10))" ]
 }
 
-# A profile is the target's memory, too: one of many samples may be large.
+# A profile is in the target's memory, too: one of many samples may be large.
 if [ -n "${file:-}" ] && holds 64 prof:true,lg_prof_sample:12; then
 	snapshot "$pid"
 	ctl_fails 1 'raise_limit_or_do_without in_target' 'cgroup, 8 MiB left, many samples: dump is refused' \
@@ -190,7 +190,7 @@ residue()
 	"$CTL" "${patient[@]}" check "$pid" || [ $? -eq 1 ]
 }
 
-# arenas: how many there are; asked by a thread, which may be one more
+# arenas: print their number; the thread that reads it may add one
 arenas()
 {
 	run_ctl stats "$pid" -f json
@@ -216,7 +216,7 @@ done
 is "$(footprint)" "$before" 'redis-server: threads of ours use what the first one left'
 stop_target "$pid"
 
-# With no task to spare a new arena has jemalloc try to make a thread without end.
+# If no task is left, a new arena makes jemalloc try forever to create a thread.
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
 group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 complaints()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP process alone: what it gives up, and what clients, other sites and a broker that is late may
-# do to it. A build of it that gives up nothing and believes every origin shows that this would be seen.
+# The HTTP process alone: the rights that it drops, and what clients, other sites and a slow broker
+# can do to it. The control is a build that drops nothing and accepts every origin.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/front.sh
@@ -23,14 +23,14 @@ limit_of()
 	awk -v name="Max $1" 'index($0, name) == 1 { print $(NF - 1) }' "/proc/$front/limits"
 }
 
-# its_descriptors: of what kinds they are, without those that the test gave it
+# its_descriptors: print their kinds, except for those from the test
 its_descriptors()
 {
 	find "/proc/$front/fd" -mindepth 1 ! -name 0 ! -name 1 ! -name 2 -printf '%l\n' |
 		sed 's/:\[[0-9]*\]$//; s/^\/memfd:.*/memfd/' | sort -u | paste -sd' '
 }
 
-# confined: "yes", or what it still has
+# confined: print "yes", or what it still has
 confined()
 {
 	local has=
@@ -49,7 +49,7 @@ confined()
 	echo "${has:-yes}"
 }
 
-# --- the controls ---
+# --- controls ---
 start_front "$careless"
 is "$(confined)" 'CapPrm CapEff CapBnd Uid Gid NoNewPrivs Seccomp root cwd limits ' 'the careless one has it all'
 send $api -H 'Origin: http://evil.example'
@@ -59,18 +59,18 @@ is "$code" 200 'the careless one answers to another name'
 exec {broker}>&-
 ends_with 0 'it ends with the broker'
 
-# --- what it gives up ---
+# --- what it drops ---
 start_front "$http_of_build" --host node7
 is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path "$T/*" | wc -l)" 0 'its root directory has no name any more'
 is "$(confined)" yes 'it has nothing'
 is "$(its_descriptors)" 'anon_inode:[eventpoll] socket' 'its descriptors'
 is "$(readlink "/proc/$front/fd/1")" /dev/null 'it prints nowhere'
-# A sanitizer's findings are to be seen.
+# Sanitizer reports must be visible.
 is "$(readlink "/proc/$front/fd/2" | grep -cx /dev/null)" "$(is_sanitized && echo 0 || echo 1)" 'it adds nothing to the log'
 fds_at_rest=$(fds_of_front)
 
-# --- who has gone ---
-# leaves ADDRESS ID NAME: a client ends while its question, of this number, is not answered
+# --- clients that have gone ---
+# leaves ADDRESS ID NAME: a client ends before its question, which has this number, is answered
 leaves()
 {
 	tests/drivers/http raw "$1" "GET $api/$never/status HTTP/1.1\r\nHost: localhost\r\n\r\n" >"$T/out" &
@@ -87,7 +87,7 @@ is "$(grep -c ^cancel "$broker_log")" 2 'and has not gone'
 has_let_go 'nothing of them is left'
 
 # --- pages of other sites ---
-# refused CODE NAME FUNCTION URI [OPTIONS...]
+# refused CODE NAME FUNCTION URI [OPTIONS...]: the request must get this status
 refused()
 {
 	local want=$1 name=$2 how=$3
@@ -119,7 +119,7 @@ refused 403 'TCP: POST from another port' send_tcp $api/7/activate "${post[@]}" 
 refused 403 'TCP: a form of another site' send_tcp $api/7/dump --data x=1 -H 'Origin: http://evil.example' -H 'Sec-Fetch-Site: cross-site'
 is "$(grep -c 'evil' "$broker_log")" 0 'the broker was asked for none of it'
 
-# --- requests that are two ---
+# --- requests that could be taken for two ---
 begin='POST /pid/7/pprof/symbol HTTP/1.1\r\nHost: x\r\n'
 inner="GET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
 size=$(printf '%b' "$inner" | wc -c)
@@ -141,7 +141,7 @@ is "$(grep -c 'pid=666' "$broker_log")" 0 'what was hidden in them was never ask
 is_raw '200 200 closed' 'two that are two' --half "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
 is "$(grep -c 'pid=666' "$broker_log")" 1 'and that would have been seen'
 
-# --- what is too long, or not whole ---
+# --- requests that are too long, or incomplete ---
 for text in 'GET /heal' "${begin}Content-Length: 100\r\n\r\n0x1a" 'GET /healthz HTTP/1.1\r\nHost: x\r\n' '\x16\x03\x01\x02\x00\x01'; do
 	is_raw left "half a request: ${text:0:30}" --leave "$text"
 done
@@ -157,7 +157,7 @@ is_raw '505 closed' 'another version' 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'
 is_raw '200 open' 'it is alive' 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 has_let_go 'nothing of them is left either'
 
-# --- many ---
+# --- many connections ---
 ok 'it may have 4,096 descriptors' test "$(limit_of 'open files')" -eq 4096
 is "$(tests/drivers/http idle "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '1000 200' '1,000 idle connections, and one that works'
 has_let_go '1,000 have ended'
@@ -166,8 +166,8 @@ has_let_go '1,100 have ended'
 is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones delay no other client, and are ended'
 has_let_go '200 slow ones have ended'
 
-# --- answers that nobody takes ---
-# 16 MiB each; the file in memory is all of it a hole.
+# --- answers that nobody reads ---
+# 16 MiB each; the memory file consists of a single hole.
 python3 - "$sock" "GET $api/$big/status HTTP/1.1" <<-'PYTHON' &
 	import socket, sys, time
 	kept = []
@@ -192,7 +192,7 @@ end_child "$keeper" -KILL
 ok 'they have gone: it goes on' within 60 asks 200
 has_let_go 'of their answers nothing is left'
 
-# --- a broker that is late ---
+# --- a slow broker ---
 tell_broker deaf
 tests/drivers/http flood "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n" "$T/go" >"$T/out" &
 flood=$!
@@ -206,7 +206,7 @@ like "$(<"$T/out")" '^200:[0-9]+ 503:[0-9]+ early$' 'then the others are answere
 is "$(grep -oE '[0-9]+:[0-9]+' "$T/out" | cut -d: -f2 | paste -sd+ | bc)" 1000 'each has an answer'
 has_let_go '1,000 that asked have ended'
 
-# --- bodies that have come in ---
+# --- bodies that were received completely ---
 asking=()
 for ((i = 0; i < 17; i++)); do
 	curl -s --unix-socket "$sock" -d 0x1a "http://localhost/pid/$never/pprof/symbol" >/dev/null &

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP process alone, over TLS: under its filter, with clients that are many, slow, early, or gone.
+# The HTTP process over TLS: under its filter, with clients that are many, slow, early, or gone.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/front.sh
@@ -13,7 +13,8 @@ never=1201
 big=1204
 token=$(printf '%064d' 7)
 
-# credentials CERTIFICATE KEY [CLIENT_CA [CLIENT_CRL]]: what the broker hands over (struct wire_credentials)
+# credentials CERTIFICATE KEY [CLIENT_CA [CLIENT_CRL]]: write a struct wire_credentials for the
+# broker to hand over
 credentials()
 {
 	python3 - "$T/credentials" "$@" <<-'PYTHON'
@@ -25,7 +26,7 @@ credentials()
 	PYTHON
 }
 
-# tls COMMAND ARGUMENTS...: of tests/drivers/tls
+# tls COMMAND ARGUMENTS...: run a command of tests/drivers/tls
 tls()
 {
 	tests/drivers/tls "$1" "$tls_port" "$T/ca.pem" "${@:2}"
@@ -75,7 +76,7 @@ tls cut "$api/$never/status" "$token"
 ok 'a client that has gone: the broker is told' within 60 eval "[ \$(grep -c '^cancel' $broker_log) -gt $asked ]"
 has_let_go 'nothing of it is left'
 
-# --- who says half of it ---
+# --- unfinished handshakes ---
 before=$(ticks)
 tls hold 200 >"$T/held" &
 holder=$!

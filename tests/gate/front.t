@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP process alone: what it asks the broker for, and what it makes of the answers. The broker
-# is a program of ours, which answers with the question (tests/target/broker.c).
+# The HTTP process alone: what it asks the broker, and how it presents the answers. The broker is a
+# test program that answers with the question (tests/target/broker.c).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/front.sh
@@ -9,7 +9,7 @@
 
 api=/api/v1/processes
 token=$(printf '%064d' 0 | tr 0 a)
-# Flags, formats, and the pids that have another answer.
+# Flags, formats, and pids with special answers.
 text_errors=2 scrape=6 lg=8 touch=16 all=32
 json_format=0 text=1 prom=2 openmetrics=3 heap=4 pprof=5 svg=9
 fails=1000 refuses=1100 inactive=1200 pauses=1202 empty=1203 big=1204 bad_name=1205 twice=1206 bad_format=1207
@@ -17,8 +17,8 @@ fails=1000 refuses=1100 inactive=1200 pauses=1202 empty=1203 big=1204 bad_name=1
 start_front "$http_of_build" --host node7
 fds_at_rest=$(fds_of_front)
 
-# asks OP FLAGS FORMAT PID REST URI [OPTIONS...]: what the broker is asked; REST is start_time, lg_sample,
-# seconds and token
+# asks OP FLAGS FORMAT PID REST URI [OPTIONS...]: check what the broker is asked; REST is
+# start_time, lg_sample, seconds and token
 asks()
 {
 	local op=$1 flags=$2 format=$3 process=$4 start lg_sample seconds given
@@ -29,7 +29,7 @@ asks()
 	is "$code $body" "200 op=${op,,} flags=$flags format=$format pid=$process start_time=${start:-0} lg_sample=${lg_sample:-0} seconds=${seconds:-0} token=${given:-}" "$*"
 }
 
-# --- what is asked ---
+# --- questions ---
 asks LIST 0 $json_format 0 '' $api
 asks LIST 0 $json_format 7 '' $api/7
 for what in check status explain threads stats; do
@@ -83,7 +83,7 @@ is "$code $body" '413 the body is too long' 'a body of more than 1 MiB'
 send $api/7/activate --data "$(head -c 4097 "$T/addresses")"
 is "$(json '.error | "\(.code) \(.message)"' "$T/body")" 'usage the body is too long' 'a body where none is needed'
 
-# --- what is answered ---
+# --- answers ---
 send /healthz
 is "$code $body" '200 ok' 'healthz'
 send /healthz --head
@@ -94,7 +94,7 @@ is "$(header content-type)" 'text/plain; charset=utf-8' 'the index is text'
 browser='Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 send / -H "$browser"
 is "$code $(header content-type)" '200 text/html; charset=utf-8' 'a browser gets a page'
-# hash_in ELEMENT: as a policy has it
+# hash_in ELEMENT: print its hash, as in a policy
 hash_in()
 {
 	perl -0777 -ne "print \$1 if m{<$1(?: type=\"module\")?>(.*?)</$1>}s" "$T/body" | openssl dgst -sha256 -binary | base64
@@ -166,7 +166,7 @@ for uri in / /healthz /nothing $api $api/nothing $api/$((fails + 1)) /pid/7/ppro
 	is "$(grep -ci '^access-control' "$T/head")" 0 "$uri: no other site may read it"
 done
 
-# --- what is refused ---
+# --- refusals ---
 send $api/7/nothing
 is "$code $(json .error.id "$T/body")" '404 no_such_page' 'no such page'
 cp "$T/body" "$T/out"

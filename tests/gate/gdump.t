@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jemalloc's dumps at new maxima can hang a program by themselves: nothing that we do turns them on,
-# unless it is told to.
+# jemalloc's dumps at new maxima can by themselves hang a program: we never turn them on unless
+# told.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -18,13 +18,13 @@ value()
 	run_ctl get "$pid" "$1"
 	echo "$out"
 }
-# has_fix NAME: the second line of the last message
+# has_fix NAME: the last message must suggest a fix
 has_fix()
 {
 	like "$err" 'fix: record --interval .*--force' "$1: says what to do"
 }
 
-# --- off as it was started ---
+# --- started with gdump off ---
 MALLOC_CONF=$conf start_dumper dumper
 snapshot "$pid"
 ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'gdump on: refused' gdump "$pid" on
@@ -46,7 +46,7 @@ is "$answer" 30000 'a program with many stacks, without these dumps, works on'
 is "$(dumps)" "$before" 'and none is made any more'
 stop_target "$pid"
 
-# --- on as it was started ---
+# --- started with gdump on ---
 MALLOC_CONF=$conf,prof_gdump:true start_dumper dumper
 snapshot "$pid"
 ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'activate: refused' activate "$pid"
@@ -59,7 +59,7 @@ run_ctl check "$pid" --json
 is "$status $(json '.checks[] | select(.name == "opt.prof_gdump").ok')" '1 false' 'check says so'
 assert_untouched "$pid"
 
-# The control: it is so. The program stands in futex(2), and makes no more dumps.
+# Control: it does hang. The program is blocked in futex(2), and makes no more dumps.
 stands()
 {
 	local dumps

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# guard: what it does when a rule fires, what of it stays, what is refused, and how it ends.
-# Which rule fires when is in tests/gate/guard.t.
+# guard: what it does when a rule fires, which profiles it keeps, what it refuses, and how it ends.
+# tests/gate/guard.t tests which rule fires when.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
@@ -13,8 +13,8 @@ off=${GROWS/prof:true/prof:true,prof_active:false}
 start_grower
 as_before 100
 
-# --- what stays in the folder ---
-# fill FOLDER: profiles of guards, of two processes, and what is none of theirs
+# --- which files are kept ---
+# fill FOLDER: create profiles of guards, for two processes, and other files
 fill()
 {
 	local at of stem
@@ -37,12 +37,12 @@ fill()
 	echo away >"$1.away"
 	ln -s "$1.away" "$1/grower.$pid.20200101T000000Z.guard-rss.heap"
 }
-# files FOLDER: which of it are there, without the new one's name
+# files FOLDER: list its files, without the full name of the new ones
 files()
 {
 	find "$1" -mindepth 1 -printf '%f\n' | sed "s/^grower\.$pid\.20[^.]*\.guard-every\./new./" | sort
 }
-# without REGEX FOLDER: all that fill() makes but those, and the new one
+# without REGEX: list all that fill() creates except those, and the new ones
 without()
 {
 	fill "$T/filled" && files "$T/filled" | { grep -vE "$1"; printf 'new.%s\n' heap json; } | sort
@@ -60,7 +60,8 @@ kept()
 	is "$(<"$T/$name.away")" away "$name: no link is followed"
 	is "$(<"$T/$name.err")" $'guarding 1 process\n1 profile, 0 failed' "$name: nothing to complain of"
 }
-# Of each process: the new one and two of the last second; of the other one two of that and one before.
+# Of each process three: of grower the new one and two of the last second, of the other process
+# these two and one of the second before.
 kept keep "^(grower\\.$pid\\.20200101T00000([12]Z\\.guard-(rss|high))|other\\.77\\.20200101T00000(1|2Z\\.guard-high)).*(heap|json)$" --keep 3
 kept max-bytes '\.20200101T00000([12]Z\.guard-(rss|high))\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 4608K
 kept least '^[a-z].*\.[0-9T]*[1-9]Z\.guard-(rss|high)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 64K
@@ -92,7 +93,7 @@ hold 0
 assert_untouched "$pid" 'commands: untouched'
 stop_target "$pid"
 
-# --- profiling is off: it is said, or turned on ---
+# --- profiling is off: a warning, or it is turned on ---
 start_grower "$off"
 as_before 100
 start_guard idle "$pid" --when 'rss>40M' --count 1
@@ -113,7 +114,7 @@ assert_untouched "$pid" '--activate: untouched'
 stop_target "$pid"
 
 # --- a recording ---
-# A second one needs nothing more than the first one.
+# A second recording needs nothing more than the first.
 start_grower "$off"
 as_before 100
 "$CTL" "${patient[@]}" record "$pid" -d 100ms -o "$T/first.heap" >/dev/null 2>&1
@@ -140,7 +141,7 @@ is_undone()
 }
 is_undone record
 
-# begins NAME: a long recording has
+# begins NAME: start a guard whose long recording has begun
 begins()
 {
 	start_guard "$1" "$pid" --when 'rss>40M' --do 'record 10m' --json
@@ -158,7 +159,7 @@ ok 'killed: it is put back all the same' within 60 test ! -e "/run/jeprof-ctl/$p
 ok 'killed: its profile' within 60 eval 'is_profile "$(find "$T/killed" -name "*guard-rss.heap")"'
 is_undone killed
 
-# --- nobody reads what it says ---
+# --- nobody reads its output ---
 mkdir "$T/head"
 timeout 120 "$CTL" guard "$pid" -o "$T/head" --when 'rss>4T' 2>/dev/null | head -n 1 >"$T/header"
 is "${PIPESTATUS[0]}" 10 'nobody reads any more: it ends'
@@ -172,7 +173,7 @@ stop_target "$pid"
 guard_ends ended
 is "$(wc -l <"$T/ended.out")" 1 'the process ends: nothing more is said'
 
-# --- what is refused ---
+# --- refusals ---
 start_grower
 snapshot "$pid"
 refused()

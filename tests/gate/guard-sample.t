@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# guard --do sample: of a process that was not started for profiling.
+# guard --do sample, of a process that was not started for profiling.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -13,7 +13,7 @@
 start_grower "${GROWS/prof:true/prof:false}"
 as_before 200
 
-# While it is sampled it grows: what is held then is in the profile.
+# It grows while it is sampled: the profile has what is held then.
 start_guard sample "$pid" --when 'rss>40M' --do 'sample 10m' --json
 is "$(blocks_of "$pid")" 0 'before: nothing is mapped'
 hold 60

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# guard: which rule brings a profile and which does not, of whom, and that nothing is touched before.
-# What it does then is in tests/gate/guard-actions.t. No rule is left to time: each line is brought
-# about by what a process holds, and what must not bring one is followed by what must.
+# guard: which rules lead to a profile and which do not, of which process, and that nothing is
+# touched before. tests/gate/guard-actions.t tests what it does then. No rule depends on time: each
+# line is caused by what a process holds, and what must not cause one is followed by what must.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
 
-# brings NAME N RULE WORD: the n-th line is by that rule: its file, and what is beside
+# brings NAME N RULE WORD: the N-th line must be by that rule; check its profile and document
 brings()
 {
 	local file
@@ -22,8 +22,9 @@ brings()
 	is "$(wc -c <"$file")" "$(line "$1" "$2" .bytes)" "$3: the size of it"
 }
 
-# --- levels of a process, and nothing before they are reached ---
-# Who traces and who writes: nobody, before. It reads where jemalloc is, once.
+# --- levels of a process, before which nothing is touched ---
+# touches: count the calls that trace or write: none before a level. The guard only reads, once,
+# where jemalloc is.
 touches()
 {
 	grep -cE 'ptrace\(|process_vm_writev\(|mem", O_(RDWR|WRONLY)' "$T/calls"
@@ -57,7 +58,7 @@ is "$(tail -n 1 "$T/levels.err")" '4 profiles, 0 failed' 'it says how many there
 assert_untouched "$pid" 'levels: untouched'
 
 # --- edges: three guards see the same ---
-# It fires while the process grows: at any size from the level on. With 62 MiB it has a bit less than that.
+# It fires while the process grows, at any size from the level on. 62 MiB are just below the level.
 hold 62
 level=$(($(awk '{ print $2 * 4096 }' "/proc/$pid/statm") + (2 << 20)))
 hold 0
@@ -73,7 +74,7 @@ all_look()
 		looks
 	done
 }
-# rules NAME: of its lines, but the first
+# rules NAME: print the rules of its lines, except the first
 rules()
 {
 	sed 1d "$T/$1.out" | jq -r .rule | paste -sd ' '
@@ -130,7 +131,7 @@ like "$(<"$T/table.out")" "^TIME +PROCESS +RULE +MEMORY +PROFILE +TOOK +FILE"$'\
 	'a table for people'
 is "$(sed -n '1p;$p' "$T/table.err" | paste -sd/)" 'guarding 1 process/1 profile, 0 failed' '--count: so many'
 
-# --- a clock, and how long ---
+# --- at intervals, and for a limited time ---
 start_guard clock "$pid" --when 'every 100ms' --json --count 2
 guard_ends clock
 brings clock 1 'every 100ms' every
@@ -180,7 +181,7 @@ else
 	skip 'control groups cannot be made here' 'a control group'
 fi
 
-# --- those that start later, by name, group and descent; and those that do not fit ---
+# --- processes that start later, by name, group and descent; and unsuitable ones ---
 grower=$T/late-grower
 install -m 755 "$VICTIMS/grower" "$grower"
 cp /bin/sleep "$T/late"
@@ -222,8 +223,8 @@ for pid in "${others[@]}"; do
 	stop_target "$pid"
 done
 
-# --- nobody reads what it says: it guards on ---
-# profiles_in NAME N: so many are there, and what is beside them
+# --- nobody reads its output: it continues to guard ---
+# profiles_in NAME N: are there N profiles, complete with their documents?
 profiles_in()
 {
 	[ "$(find "$T/$1" -name '*.json' | wc -l)" -eq "$2" ]
@@ -242,7 +243,7 @@ ok 'nobody reads: a profile' within 60 profiles_in unread 1
 hold 100
 ok 'nobody reads: another one' within 60 profiles_in unread 2
 looks
-# All but the zeros that fill the pipe.
+# Drop the zeros that fill the pipe.
 dd if="$T/pipe" of=/dev/null bs=4096 iflag=nonblock status=none 2>/dev/null
 hold 140
 guard_ends unread

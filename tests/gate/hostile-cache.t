@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names that a process brings along, in a debug file that says it is of the C library, are its own
-# business: they are not kept for others.
+# A process brings a debug file that claims to be for the C library: its names are shown for that
+# process only, and are not cached for others.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ install -m 755 "$B/tests/careless/jeprof-ctl-trusting" "$T/trusting"
 mv "$cached" "$T/before" 2>/dev/null
 at_end+=("rm -f '$cached'; [ ! -e '$T/before' ] || mv '$T/before' '$cached'")
 
-# Its memory is from strdup(3), which is in the C library's part of each stack.
+# Its memory is from strdup(3), so that each stack has a frame in the C library.
 cat >"$T/duplicates.c" <<'C'
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ int main(void)
 C
 cc -O1 -fno-builtin -o "$T/duplicates" "$T/duplicates.c" || bail_out 'cannot build it'
 
-# The debug file: its function is where strdup is.
+# The debug file has its function where strdup is.
 cat >"$T/fake.c" <<'C'
 char *made_by_another(char *p)
 {
@@ -60,7 +60,7 @@ start_by_nobody()
 	within 60 grep -q ready "$T/ready" || bail_out 'it does not start'
 }
 
-# names PROGRAM [OPTION]: the functions of its report of `pid`
+# names PROGRAM [OPTION]: print the functions in its report of `pid`
 names()
 {
 	TRUSTING=files TRUSTING_PID=$pid timeout 100 "$1" -q "${patient[@]}" dump "$pid" "${@:2}" -f folded --force -o "$T/folded" >"$T/said" 2>&1 ||
@@ -89,9 +89,9 @@ rm -f "$cached"
 unlike "$(names "$CTL")" made_by_another "without: root's process is not"
 assert_untouched "$pid" "root's process is untouched"
 
-# --- root of a container: a file of uid 0 in a volume, with the build id of the host's C library ---
-# Names are kept by their places in the file: where strdup is in the one, the other has its own.
-# Each folder on the way to it is root's, too.
+# --- root of a container: a file of uid 0 in a volume, with the build id of the host's libc ---
+# Names are cached by their offset in the file: where the one has strdup, the other has its own
+# function. Each folder on the path also belongs to root.
 volume=/mnt/volume
 mount -t tmpfs -o mode=755 none /mnt || bail_out 'no tmpfs on /mnt'
 at_end+=('umount -l /mnt')
@@ -115,7 +115,7 @@ snapshot "$pid"
 ctl_ok 'a profile' dump "$pid" --no-cache -o "$T/honest.heap"
 sed "s,/[^ ]*/libc\.so\.6,$volume/lib.so," "$T/honest.heap" >"$T/container.heap"
 
-# reports FILE PROGRAM [OPTION...]: the functions of its report
+# reports FILE PROGRAM [OPTION...]: print the functions in its report
 reports()
 {
 	timeout 100 "$2" report "${@:3}" -q -f folded --force -o "$T/folded" "$1" >"$T/said" 2>&1 || diag "$(<"$T/said")"
@@ -132,8 +132,8 @@ like "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'control: they are
 rm -f "$cached"
 assert_untouched "$pid" "root's process is untouched, still"
 
-# --- a profile that lies of where a library was mapped ---
-# lld puts code where its place in the file is not its address.
+# --- a profile that lies about where a library was mapped ---
+# lld places code at addresses that differ from its offsets in the file.
 own_usr
 cat >"$T/two.c" <<'C'
 #define F(n) __attribute__((noinline)) int fn_##n(int a) { __asm__ volatile(".fill 200, 1, 0x90"); return a * n; }
@@ -147,7 +147,7 @@ cached=/var/cache/jeprof-ctl/$(readelf -n "$library" | awk '/Build ID/ { print $
 read -r offset addr size < <(readelf -lW "$library" | awk '/LOAD.* R E / { print $2, $3, $5 }')
 ok 'its code is not where its place in the file says' test $((offset)) -ne $((addr))
 
-# profile OFFSET START: of a process that has its code from OFFSET on mapped at START
+# profile OFFSET START: print a profile of a process that maps the library at START, from OFFSET on
 profile()
 {
 	python3 - "$library" "$1" "$2" $((offset)) $((size)) <<'PYTHON'

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# dot(1) draws what a target named. Should that take it over, it has nothing: no terminal, no
-# secrets of root's, no descriptors, no further processes.
+# dot(1) draws names from a target. If they take it over, it has nothing: no terminal, no secrets of
+# root, no descriptors, no further processes.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# A dot that was taken over: it tries what it can, and says how that went.
+# A compromised dot: it tries what it can, and reports the results.
 mkdir "$T/bin"
 cat >"$T/dot.c" <<'C'
 #include <dirent.h>
@@ -80,7 +80,7 @@ MAPPED_LIBRARIES:
 HEAP
 install -m 755 "$B/tests/careless/jeprof-ctl-trusting" "$T/trusting"
 
-# draw PROGRAM: on a terminal, with a secret
+# draw PROGRAM: run it on a terminal, with a secret in its environment
 draw()
 {
 	install -m 666 /dev/null "$T/said"
@@ -110,7 +110,7 @@ like "$said" 'terminal open' 'control: without, it has the terminal'
 like "$said" 'environment SECRET=hunter2' 'control: without, it has the environment'
 like "$said" 'fork made' 'control: without, it makes processes'
 
-# It ends with jeprof-ctl.
+# dot ends with jeprof-ctl.
 cat >"$T/bin/dot" <<'SH'
 #!/bin/sh
 echo $$ >"$0.pid"

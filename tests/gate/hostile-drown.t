@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Memory of a target's that is never delivered, a page of a file system of its own: the tracer that
-# reads it cannot be ended, and is left behind after a bounded time, with the truth told.
+# Memory of a target that is never delivered, a page of its own file system: the tracer that reads
+# it cannot be ended. It is left behind after a bounded time, and that is reported.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# A probe in a library that the drowner maps would wait for its memory, and with it every fork(2) of the
-# machine: nobody watches meanwhile.
+# A probe in a library that the drowner maps would wait for its memory, and so would every fork(2)
+# on the machine: no test may watch meanwhile.
 WATCH_SYSTEM=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
@@ -16,7 +16,7 @@ install -m 755 "$VICTIMS/drowner" "$T/"
 mkdir -m 777 "$T/mount"
 mknod -m 666 "$T/fuse" c 10 229 # as udev makes it
 
-# start_drowner: sets `pid`, and `page`, the address of what is never delivered
+# start_drowner: start it. Sets `pid`, and `page`, the address of the page that is never delivered.
 start_drowner()
 {
 	"${nobody[@]}" "$T/drowner" "$T/fuse" "$T/mount" >"$T/drowner.out" 2>"$T/drowner.err" &
@@ -36,7 +36,7 @@ gone()
 	[[ $(state_of "$1") =~ ^Z?$ ]]
 }
 
-# The control: whoever reads that page cannot be ended.
+# Control: a process that reads that page cannot be ended.
 start_drowner
 /usr/bin/python3 - "$pid" "$page" >"$T/reader.out" 2>&1 <<'PYTHON' &
 import os, sys
@@ -52,8 +52,8 @@ kill -KILL "$reader"
 sleep 1
 is "$(state_of "$reader")" D 'control: who reads the page is not ended by SIGKILL'
 
-# Pipes that are read to their ends: a process that is left behind holds none of them. (But one of
-# a sanitizer's build its standard error, for reports.)
+# The output pipes are read to their ends: a process that is left behind must not hold them open.
+# (Except in a sanitizer build, in which it keeps standard error, for reports.)
 get_version()
 {
 	timeout 60 "$CTL" --max-pause 500ms get "$pid" version
@@ -74,7 +74,7 @@ tracer=$(sed -n 's/.*tracer (process \([0-9]*\)).*/\1/p' <<<"$said")
 is "$(state_of "$tracer")" D 'the tracer is left behind'
 is "$(awk '/^Tgid:/ { print $2 }' "/proc/$tracer/status")" "$tracer" 'its id is the one that was said'
 
-# Others are not kept waiting by it.
+# Other processes do not have to wait for it.
 start=$pid
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
@@ -82,7 +82,7 @@ ctl_ok 'meanwhile: another process is worked on' activate "$pid"
 assert_untouched "$pid" 'meanwhile: untouched'
 pid=$start
 
-# The server of the file system ends: so does all that waits.
+# When the server of the file system ends, so does everything that waits for it.
 stop_target "$pid"
 ok 'the server has ended: so does the tracer' within 60 gone "$tracer"
 ok 'the server has ended: so does the reader' within 60 gone "$reader"
