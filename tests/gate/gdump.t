@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jemalloc's dumps at new maxima can by themselves hang a program: we never turn them on unless
-# told.
+# jemalloc's dumps at new maxima can hang a program: we never turn them on unless told to.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A target, without a right of its own, runs a set-user-ID program in what root's jeprof-ctl traces:
-# nothing is changed in that program, which would do what the target wants.
+# An unprivileged target executes a set-user-ID program while root's jeprof-ctl traces it: nothing
+# may be changed in that program, which would otherwise do what the target wants.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# What is done to it may leave its signals blocked: it is killed, and does not outlive the test.
+# It is killed with the test, as an attack may leave its signals blocked.
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --pdeathsig KILL)
 install -m 755 "$VICTIMS/usurper" "$T/"
 install -m 4755 "$VICTIMS/usurped" "$T/"
 mkdir -m 700 "$T/private"
 
-# The processes that run the other program. The kernel does not end it with who started it, as it is
-# set-user-ID; and in a container whose first process waits for none, zombies of its name remain.
+# usurped: print the processes that run the other program. As it is set-user-ID, the kernel does not
+# kill it with its parent; and if process 1 of a container never waits, zombies of its name remain.
 usurped()
 {
 	local exe
@@ -32,7 +32,7 @@ end_usurped()
 }
 at_end+=(end_usurped)
 
-# start_usurper WAY: sets `pid`. It has no descriptor of the test's: none is held if it stays.
+# start_usurper WAY: start it. Sets `pid`. It gets no descriptors of the test, as it may stay.
 start_usurper()
 {
 	rm -f "$T/private/made"
@@ -48,7 +48,7 @@ stop_usurper()
 	wait "$pid" 2>/dev/null
 }
 
-# The program that was run gets its signal some time later.
+# The other program receives its signal some time later.
 settled()
 {
 	sleep 1
@@ -81,7 +81,7 @@ for way in borrowed thread; do
 	stop_usurper
 done
 
-# The control: who does not ask whose thread it is makes the file, as root.
+# Control: a build that does not ask whose thread it is makes the file, as root.
 CTL=$ROOT/build/tests/careless/jeprof-ctl
 export CARELESS=exec
 for way in process borrowed; do

@@ -1,28 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets behind seccomp filters of their own: the tracer is under its own filter before it attaches
-# to anything, in every mode; and theirs stays in force, also in the calls that are made for us.
+# Targets behind their own seccomp filters: in every mode, the tracer is under its own filter before
+# it attaches to anything; and theirs remain in force, even in the calls that are made for us.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF
 
-# traced MODE: what the processes of a run did: NUMBER PID CALL(...
+# traced MODE: run jeprof-ctl, and leave the calls of its processes in $T/calls: NUMBER PID CALL(...
 traced()
 {
-	# A leak sanitizer cannot work under another tracer.
+	# LeakSanitizer cannot work under another tracer.
 	ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -o "$T/cut" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
 	tests/drivers/whole_calls.py "$T/cut" >"$T/trace"
 	awk '{ print NR, $1, $2 }' "$T/trace" >"$T/calls"
 }
 
-# first PID REGEX: the line of its first such call
+# first PID REGEX: print the number of its first such call
 first()
 {
 	awk -v pid="$1" -v regex="^($2)\\\\(" '$2 == pid && $3 ~ regex { print $1; exit }' "$T/calls"
 }
 
-# Of the processes that attach: the one that changes registers, and the one before it.
+# attaching: print the processes that attach: the one that changes registers, and the one before it
 attaching()
 {
 	awk '/ ptrace\(PTRACE_SEIZE/ { print $1 }' "$T/trace" | uniq | sort -u
@@ -65,7 +65,7 @@ for fence in mkdir-errno clone3-nosys none; do
 	stop_target "$pid"
 done
 
-# --- what the filter forbids, the program cannot do in our calls ---
+# --- our calls cannot do what the filter forbids the program ---
 mkdir "$T/escape"
 install -m 755 "$VICTIMS/lied-to" "$VICTIMS/escape/libliar.so" "$T/escape/"
 export ESCAPE=$T/escaped

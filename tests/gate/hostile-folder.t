@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A target whose folder is of a file system that never answers: who looks at it sleeps in the kernel
-# and cannot be ended. That costs jeprof-ctl a child, and the command ends in time.
+# A target whose folder is on a file system that never answers: a process that looks at it sleeps in
+# the kernel and cannot be ended. jeprof-ctl only loses a child to it, and the command ends in time.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 mknod -m 600 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
 mkdir "$T/folder"
 
-# In a mount namespace of its own, which ends with the processes in it.
+# In its own mount namespace, which ends with the processes in it.
 unshare -m "$VICTIMS/silent" "$T/fuse" "$T/folder" whole >"$T/silent.out" 2>&1 </dev/null &
 silent=$!
 own "$silent"
@@ -22,25 +22,25 @@ state_of()
 	awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null
 }
 
-# sleeps PID: in the kernel, after it was sent SIGKILL
+# sleeps PID: does it sleep in the kernel, in spite of SIGKILL?
 sleeps()
 {
 	kill -KILL "$1"
 	[ "$(state_of "$1")" = D ]
 }
 
-# The control: who looks at it without care.
+# Control: a process that looks at it carelessly.
 /usr/bin/python3 -c "import os; print('looks', flush=True); os.listdir('/proc/$pid/root$T/folder')" >"$T/reader" 2>&1 &
 reader=$!
 own "$reader"
-# openat(2) is all that it does from now on.
+# From now on, it only calls openat(2).
 within 60 grep -q looks "$T/reader"
 within 60 grep -q '^257 ' "/proc/$reader/syscall"
 ok 'control: who looks at the folder sleeps in the kernel' within 60 sleeps "$reader"
 sleep 0.3
 is "$(state_of "$reader")" D 'control: and is not ended by SIGKILL'
 
-# ends_in_time NAME ARGUMENTS...
+# ends_in_time NAME ARGUMENTS...: the command must end in time, and say why it failed
 ends_in_time()
 {
 	local name=$1
@@ -58,7 +58,7 @@ ctl_ok 'a dump elsewhere' dump "$pid" --in-target "$T/b.heap"
 ctl_ok 'a dump to here' dump "$pid" -o "$T/c.heap"
 assert_untouched "$pid"
 
-# The server of the file system ends: so does all that waits.
+# When the server of the file system ends, so does everything that waits for it.
 stop_target "$silent"
 gone()
 {

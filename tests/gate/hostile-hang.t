@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process whose memory never answers: a mapping of a FUSE file system of its own, as any user may
-# make. Whoever reads it sleeps in the kernel and cannot be killed. That costs jeprof-ctl the
-# process that reads, and nothing else.
+# A process whose memory never answers: a mapping of its own FUSE file system, which any user may
+# create. Processes that read it sleep in the kernel and cannot be killed. jeprof-ctl only loses the
+# process that reads it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,7 +11,7 @@ mknod -m 666 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
 install -d -m 755 -o 65534 "$T/mnt"
 install -m 755 "$VICTIMS/silent" "$T/"
 
-# start_silent: sets `pid`
+# start_silent: start it. Sets `pid`.
 start_silent()
 {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
@@ -32,7 +32,7 @@ snapshot "$innocent"
 start_silent
 silent=$pid
 
-# --- the control: who reads that memory without care ---
+# --- control: reading that memory carelessly ---
 start=$(awk '/lib\.so/ { sub(/-.*/, "", $1); print $1; exit }' "/proc/$silent/maps")
 python3 -c "import os; os.pread(os.open('/proc/$silent/mem', os.O_RDONLY), 16, 0x$start)" 2>/dev/null &
 reader=$!
@@ -56,7 +56,7 @@ ctl_fails 8 'child_late give_it_time' 'status of it ends in time' \
 run_ctl --timeout 1500ms check "$silent"
 like "$out" 'took longer than' 'check says so, too'
 
-# What takes signals as a reason to stop does not wait for it.
+# A command that treats signals as requests to stop does not wait for it.
 "$CTL" threads "$silent" --timeout 600s >"$T/out" 2>"$T/err" &
 ctl=$!
 own "$ctl"
@@ -67,7 +67,7 @@ wait "$ctl"
 is "$?" 1 'threads: SIGINT ends it'
 is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: and that is all it says'
 
-# --- watch --all: it begins with the silent one there, and another one comes while it watches ---
+# --- watch --all: one silent process is there at the start, another one comes later ---
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 MALLOC_CONF=$PROF start_dumper dumper

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process that shows of a file what the file does not hold: it hides the jemalloc of no other
-# process, neither from list nor from watch, and gets no breakpoint where none belongs.
+# A process that shows other contents of a file than the file has: it does not hide the jemalloc of
+# any other process, neither from list nor from watch, and gets no breakpoint where none belongs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -11,8 +11,8 @@ library=$T/lib/libjemalloc.so.2
 [ -e "$library" ] || library=/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2
 install -m 755 "$B/tests/careless/jeprof-ctl-trusting" "$T/trusting"
 
-# start_hider WHO HOW: maps the library as code and shows other bytes than its: no ELF header
-# (clear), or no more than its first page (page)
+# start_hider WHO HOW: start a process that maps the library as code, but shows it without an ELF
+# header (clear), or only its first page (page). Sets `hider`.
 start_hider()
 {
 	case $1 in
@@ -36,13 +36,13 @@ start_hider()
 	wrap=()
 }
 
-# linkage PROGRAM: what its list says of `pid`
+# linkage PROGRAM: print the linkage of `pid` in its list
 linkage()
 {
 	TRUSTING=memory timeout 60 "$1" list --json 2>/dev/null | jq -r --argjson p "$pid" '.[] | select(.pid == $p) | .linkage'
 }
 
-# watched NAME PROGRAM: how many dumps of `pid` its watch sees, of one: as `dumps`
+# watched NAME PROGRAM: dump `pid` once. Sets `dumps`, the number of dumps that its watch sees.
 watched()
 {
 	local ctl=$CTL
@@ -58,7 +58,8 @@ watched()
 export MALLOC_CONF=$PROF
 for who in root-without-capabilities root-of-a-namespace nobody; do
 	for how in clear page; do
-		# The hider is looked at first, as its pid is the smaller one: not where pids have just begun again.
+		# The hider must be inspected first, and so have the smaller pid: not the case if
+		# pids have just wrapped around.
 		while :; do
 			start_hider "$who" "$how"
 			wrap=(setpriv --reuid=1000 --regid=1000 --clear-groups)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A file of an overlayfs is probed only where root mounted that and the layer is on a disk or in
-# memory. Any user may mount one over a file system of his own (FUSE), and whoever serves the page
-# that a probe goes to decides how long every fork(2) of the machine waits.
+# A file on an overlayfs is probed only if root mounted that, and the layer is on a disk or in
+# memory. Any user may mount one over his own file system (FUSE), and the server of the page that a
+# probe is written to decides how long every fork(2) on the machine waits.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -12,19 +12,19 @@ mknod -m 666 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
 install -m 755 "$VICTIMS/layers" "$B/tests/careless/jeprof-ctl-trusting" "$T/"
 trusting=$T/jeprof-ctl-trusting
 
-# make_layers NAME: the folders of an overlayfs
+# make_layers NAME: create the folders for an overlayfs
 make_layers()
 {
 	mkdir "$T/$1" && mkdir -m 777 "$T/$1"/{served,empty,upper,work,seen}
 }
 
-# start_on FOLDER: a dumper whose jemalloc is the one of that folder; sets `pid`
+# start_on FOLDER: start a dumper with the jemalloc in that folder. Sets `pid`.
 start_on()
 {
 	MALLOC_CONF=prof:true LD_PRELOAD=$1/libjemalloc.so.2 start_dumper dumper
 }
 
-# see_by SOURCE NAME PROGRAM [OPTION...]: its watch sees a dump of `pid` by that
+# see_by SOURCE NAME PROGRAM [OPTION...]: its watch must see a dump of `pid`, by that source
 see_by()
 {
 	local wanted=$1 name=$2 ctl=$CTL
@@ -38,7 +38,7 @@ see_by()
 		diag "$(<"$T/$name.talk")"
 }
 
-# --- any user's, over FUSE ---
+# --- mounted by any user, over FUSE ---
 make_layers any
 wrap=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all
 	"$T/layers" "$T/fuse" "$T/any" "$T/lib/libjemalloc.so.2")
@@ -51,12 +51,12 @@ see_by tracepoint refused "$CTL" "$pid"
 like "$(<"$T/refused.talk")" "$pid \(dumper\): its file is on an overlayfs that was mounted in a user namespace: .*its dumps are seen only by its system calls" \
 	'and why is said'
 see_by tracepoint all "$CTL" --all
-# The control: statfs(2) is believed.
+# Control: statfs(2) is trusted.
 TRUSTING=layers see_by uprobe control "$trusting" "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- root's, as of containers: in memory, whoever runs on it ---
+# --- mounted by root, as for containers: in memory, whoever runs on it ---
 make_layers container
 cp "$T/lib/libjemalloc.so.2" "$T/container/served/"
 mount -t overlay tests "$T/container/seen" \
@@ -76,7 +76,7 @@ see_by uprobe inside "$CTL" "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
-# A file of a layer that was copied to the upper one since (overlayfs copies at the first write).
+# A file that was copied to the upper layer since (overlayfs copies at the first write).
 touch "$T/container/seen/libjemalloc.so.2"
 start_on "$T/container/seen"
 snapshot "$pid"
@@ -84,7 +84,7 @@ see_by uprobe upper "$CTL" "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- root's, over FUSE ---
+# --- mounted by root, over FUSE ---
 make_layers rooted
 mounted+=("$T/rooted/seen" "$T/rooted/served")
 wrap=("$T/layers" "$T/fuse" "$T/rooted" "$T/lib/libjemalloc.so.2")

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two jeprof-ctl on one process are kept apart by a lock that only the tool's own user can take:
-# nobody else holds it up, nothing that was killed does, and where it cannot be had work goes on.
+# Concurrent runs of jeprof-ctl on one process are serialized by a lock that only the tool's own
+# user can take: no other user can delay it, nor can a killed run; if there is no lock, work goes
+# on.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,11 +10,11 @@ nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
 export MALLOC_CONF=$PROF
 lock=/run/jeprof-ctl/lock
 
-# hold_up MICROSECONDS: one that has the target for itself, but has not attached yet. Sets `held`,
-# and `holder`, its own pid.
+# hold_up MICROSECONDS: start a run that holds the lock for that long before it attaches. Sets
+# `held`, and `holder`, its own pid.
 hold_up()
 {
-	# Leaks cannot be looked for in what is traced (LeakSanitizer traces its own process).
+	# LeakSanitizer cannot work in a traced process, as it traces its own.
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
 		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
 	held=$!
@@ -30,7 +31,7 @@ start_victim idle 2
 snapshot "$pid"
 first=$pid
 
-# --- what anybody can lock holds nobody up ---
+# --- a lock that anybody can take delays nobody ---
 "${nobody[@]}" flock -F "/proc/$pid" sleep 1000 &
 own $!
 within 60 grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks || bail_out 'nobody locks the folder'
@@ -41,7 +42,7 @@ ctl_ok 'a stranger has locked the folder in /proc: activate' activate "$pid"
 like "$(<"$T/err")" 'Permission denied' 'a stranger cannot open the lock'
 is "$(stat -c '%u %a' /run/jeprof-ctl "$lock" | xargs)" '0 700 0 600' 'the lock and its folder are of root alone'
 
-# --- who holds it is said ---
+# --- the holder is named ---
 hold_up 3000000
 ctl_fails 7 'locked_by wait_for_other poke' 'the holder is named' \
 	deactivate "$pid"
@@ -53,7 +54,7 @@ wait "$held" 2>/dev/null
 is $? 0 'the holder ends well'
 pid=$first
 
-# --- killed, it leaves nothing that blocks ---
+# --- a killed holder blocks nothing ---
 hold_up 3000000
 kill -KILL "$holder"
 wait "$held" 2>/dev/null
@@ -72,7 +73,7 @@ like "$err" 'concurrent runs are not serialized: .*not permitted' 'a folder that
 runner=()
 assert_untouched "$pid" 'without a lock: untouched'
 
-# --- a user, who has another folder; and a stranger who was there first ---
+# --- a user, who has another folder; and another user who created it first ---
 user=$((20000 + $$ % 20000))
 wrap=(setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all)
 MALLOC_CONF=$PROF start_victim idle 2

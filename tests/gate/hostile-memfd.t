@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A target puts another file, which only root may read, at the number of the memory file that its
-# answer is to be in: jeprof-ctl neither opens that file nor shows it, whenever it is put there.
+# A target puts another file, which only root may read, at the descriptor of the memory file that is
+# to receive its answer: jeprof-ctl neither opens that file nor shows it, whenever that happens.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -15,7 +15,7 @@ mknod "$T/private/device" c 1 3
 chmod 600 "$T/private"/*
 cp "$T/private/file" "$T/file.before"
 
-# Who opens any of them is seen.
+# Every open(2) of these is noticed.
 tests/drivers/opened "$T/private"/{file,fifo,device,fence} >"$T/opened" &
 own $!
 within 60 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
@@ -24,7 +24,7 @@ fences()
 {
 	grep -c '/fence$' "$T/opened"
 }
-# What was opened before the fence is told before it.
+# Events are in order: what was opened before the fence is reported before it.
 opened()
 {
 	local told
@@ -39,7 +39,7 @@ forget()
 	seen=$(wc -l <"$T/opened")
 }
 
-# start_swapper WHEN KIND: sets `pid`
+# start_swapper WHEN KIND: start it. Sets `pid`.
 start_swapper()
 {
 	"${nobody[@]}" "$T/swapper" "$1" "$T/private/$2" &
@@ -53,7 +53,7 @@ is "$("${nobody[@]}" cat "$T/private/file" 2>/dev/null)" '' 'the attacker may no
 cat "$T/private/file" >/dev/null
 is "$(opened)" file 'that a file is opened is seen'
 
-# Without a swap, such a program is served.
+# If it does not swap files, such a program is served.
 start_swapper never file
 ctl_ok 'no swap: dump' dump "$pid" -o "$T/none.heap"
 ok 'no swap: a profile' is_profile "$T/none.heap"
@@ -70,7 +70,7 @@ for kind in file fifo device; do
 	is "$(opened)" '' "$kind, before the look: it was not opened"
 	stop_target "$pid"
 
-	# The file that is read is the one that was made, and is empty.
+	# The file that is read is the one that we created; it is empty.
 	start_swapper after "$kind"
 	ctl_fails 1 dump_no_profile "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
 	run_ctl --timeout 10s stats "$pid" -f text
@@ -84,7 +84,7 @@ done
 ok 'no profile is left' test ! -e "$T/swap.heap"
 ok 'the file is as it was' cmp "$T/private/file" "$T/file.before"
 
-# The control: who opens by the number shows the file.
+# Control: a build that opens by the number shows the file.
 CTL=$ROOT/build/tests/careless/jeprof-ctl-memfd
 for when in before after; do
 	start_swapper "$when" file

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A profile, or statistics, that run code in the process that parses them (tests/careless/overtaken.c)
-# gain nothing: no file, no program, no secret, no name in the cache. The control runs the same without
-# what confines it.
+# A profile or statistics that run code in the process that parses them (tests/careless/overtaken.c)
+# gain nothing: no file, program or secret, and no name in the cache. The control runs it
+# unconfined.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -12,7 +12,7 @@ at_end+=("rm -f '$poison'")
 rm -f "$poison"
 export OVERTAKEN=$T/gains
 
-# prepare: the folder with what it may gain, and a process that it may signal
+# prepare: create a folder with what it may gain, and a process that it may signal
 prepare()
 {
 	rm -rf "$OVERTAKEN" "$OVERTAKEN.gains" && mkdir "$OVERTAKEN"
@@ -25,7 +25,7 @@ prepare()
 	export OVERTAKEN_VICTIM
 }
 
-# ended_by SIGNAL NAME: what the process has ended by, TERM if by nothing before
+# ended_by SIGNAL NAME: the process must have been ended by SIGNAL; TERM if by nothing before
 ended_by()
 {
 	kill -TERM "$OVERTAKEN_VICTIM" 2>/dev/null
@@ -50,7 +50,7 @@ attempt()
 	ok "$name: no name is kept" test ! -e "$poison"
 }
 
-# harm NAME SIGNAL ARGUMENTS...: what it gains when it is free
+# harm NAME SIGNAL ARGUMENTS...: check what it gains when it is unconfined
 harm()
 {
 	local name=$1 signal=$2
@@ -98,7 +98,7 @@ attempt 'bundle of a file' bundle "$T/a.heap" -o "$T/e.tar.gz" --force
 "$overtaken" -q report - <"$T/a.heap" >"$T/out" 2>"$T/err"
 is "$?" 0 'report of the standard input'
 
-# A result whose file system never answers, not even close(2): nobody waits for it.
+# A result on a file system that never answers, not even to close(2): nobody waits for it.
 mknod -m 600 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
 mkdir "$T/mnt"
 "$VICTIMS/silent" "$T/fuse" "$T/mnt" flush >"$T/silent.out" 2>&1 </dev/null &
@@ -122,12 +122,12 @@ unset OVERTAKEN_RESULT
 stop_target "$silent"
 wait "$waiter" 2>/dev/null
 
-# What goes to a terminal does nothing there. script(1) ends its lines with a carriage return.
+# Output for a terminal is harmless. script(1) ends its lines with a carriage return.
 "$overtaken" report "$T/a.heap" >"$T/raw" 2>"$T/err"
 ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/raw"
 script -qec "$overtaken --no-pager --color never report $T/a.heap" /dev/null </dev/null >"$T/out" 2>&1
 like "$(tr -d '\0' <"$T/out")" owned 'to a terminal too'
-# obeyed FILE: the control characters in it, and those that turn the direction of text
+# obeyed FILE: print the control characters in it, and those that change the direction of text
 obeyed()
 {
 	python3 -c 'import re, sys

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What a target hands over: files with holes, files that are huge, that change while they are read,
-# that are no files, and statistics that are none. Each costs little and says why it was refused. The
-# controls run a build that believes it all (tests/careless/received.c).
+# or are no regular files, and invalid statistics. Each costs little, and is refused with a reason.
+# The controls run a build that trusts everything (tests/careless/received.c).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 careless=$ROOT/build/tests/careless/jeprof-ctl-received
 chmod 777 "$T"
 
-# start_giver LIE [ARG]
+# start_giver LIE [ARG]: start one that tells this lie
 start_giver()
 {
 	export LIE=$1 ARG=${2:-}
@@ -21,7 +21,7 @@ start_giver()
 	snapshot "$pid"
 }
 
-# As root, who may make devices and give files away.
+# start_root_giver LIE [ARG]: the same as root, which may create devices and give files away
 start_root_giver()
 {
 	export LIE=$1 ARG=${2:-}
@@ -30,7 +30,7 @@ start_root_giver()
 	snapshot "$pid"
 }
 
-# cheap NAME: the last dump left no file, and little else
+# cheap NAME: the last dump left no file behind, and the target untouched
 cheap()
 {
 	ok "$1: no file is left" test ! -e "$T/got.heap"
@@ -38,14 +38,14 @@ cheap()
 	stop_target "$pid"
 }
 
-# harm NAME ARGUMENTS...: what the careless build does, in $status and $said
+# harm NAME ARGUMENTS...: run the careless build. Sets `status`.
 harm()
 {
 	timeout -k 1 20 "$careless" "${patient[@]}" -q "$@" >"$T/harm" 2>"$T/harm.err" </dev/null
 	status=$?
 }
 
-# --- the control: what is honest is taken ---
+# --- control: an honest dump is accepted ---
 start_giver honest
 ctl_ok 'an honest dump' dump "$pid" -o "$T/got.heap"
 ok 'it is a profile' grep -q '^# pid ' "$T/got.heap"
@@ -68,7 +68,7 @@ timeout -k 1 5 "$careless" -q --timeout 1s dump "$pid" -o - 2>/dev/null | head -
 like "${PIPESTATUS[0]}" '^(124|137)$' 'control: they would be read for ever'
 cheap 'four exbibytes'
 
-# --- large, though it is all there ---
+# --- large, but without holes ---
 start_giver large $((8 << 20))
 ctl_fails 1 'received_too_large raise_max_size' 'larger than --max-size' dump "$pid" --max-size 1M -o "$T/got.heap"
 like "$err" 'fix: .*--max-size' 'the way out is named'
@@ -80,9 +80,9 @@ ctl_fails 10 'output_failed make_room' 'room on the disk is looked for first' du
 is "$(ls -A "$T/small")" '' 'and no file is left there'
 cheap 'large'
 
-# --- it changes while it is read ---
+# --- it changes during reading ---
 for lie in changes grows; do
-	# On a loaded machine who changes it may have no turn until it was read: that was whole then.
+	# On a loaded machine, it may not be changed before it was read: then it was complete.
 	for ((tries = 0; tries < 5; tries++)); do
 		start_giver "$lie" $((64 << 20))
 		run_ctl --timeout 20s dump "$pid" -o "$T/got.heap"
@@ -102,7 +102,7 @@ is "$status" 0 'control: a part of what grows would be taken for the whole'
 rm -f "$T/harm.heap"
 stop_target "$pid"
 
-# --- in a file of the target's own: what is there when it returns is looked at, not opened ---
+# --- in a file of the target: what is there afterwards is inspected, not opened ---
 mkdir -m 777 "$T/in"
 echo precious >"$T/precious"
 chmod 600 "$T/precious"
@@ -126,7 +126,7 @@ for lie in device fifo symlink hardlink foreign; do
 	stop_target "$pid"
 done
 
-# A file that the target may not write to itself is not written to for it.
+# A file that the target itself may not write to is not written to for it.
 start_giver honest
 ctl_ok 'honest, in the target' dump "$pid" --in-target "$T/in/honest.heap"
 ok 'completed' grep -q '^# pid ' "$T/in/honest.heap"
@@ -142,7 +142,7 @@ ok 'written with the rights of its user' within 60 writes_as_user
 assert_untouched "$pid" 'honest, in the target: untouched'
 stop_target "$pid"
 
-# --- statistics that are none ---
+# --- invalid statistics ---
 printf '\033]0;owned\a{"jemalloc": 1}\n' >"$T/escapes"
 printf 'root:x:0:0::/root:/bin/sh\nnobody:x:1::/:/bin/sh\n' >"$T/passwd"
 printf '{"jemalloc": {"version": "1"}} trailing\n' >"$T/trailing"

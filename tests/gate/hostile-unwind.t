@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Unwind tables that are made to do harm: they are followed by a process that may do nothing else.
+# Malicious unwind tables: they are followed by a process that may do nothing else.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF
 
-# start_unwound TABLES
+# start_unwound TABLES: start a victim with these
 start_unwound()
 {
 	start_victim unwound "$1"
 	snapshot "$pid"
 }
 
-# tables: "START END" of each mapping that holds tables of a file, in decimal
+# tables: print "START END" of each mapping that has tables of a file, in decimal
 tables()
 {
 	local range rights file
@@ -23,13 +23,13 @@ tables()
 	done <"/proc/$pid/maps"
 }
 
-# The control: honest tables are walked, and by whom.
+# Control: honest tables are followed, and by a confined process.
 start_unwound honest
 tables >"$T/tables"
 ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -o "$T/cut" "$CTL" "${patient[@]}" activate "$pid" >"$T/out" 2>&1
 is $? 0 'honest tables: the thread is borrowed' || diag "$(<"$T/out")"
 tests/drivers/whole_calls.py "$T/cut" >"$T/trace"
-# PID TRACES? of each process that followed them, word by word, once a thread was attached to
+# For each process that followed them, word by word, after a thread was attached to: PID TRACES?
 awk -v pid="$pid" 'NR == FNR { start[NR] = $1; end[NR] = $2; n = NR; next }
 	/ ptrace\(/ { traces[$1] = attached = 1 }
 	attached && $0 ~ " pread64\\([0-9]+</proc/" pid "/mem>.*, 8, [0-9]+\\)" {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process that calls its memory file as jeprof-ctl calls its own: watch does not take that for a
-# dump of ours, nor names the file of the host that it names.
+# A process that names its memory file as jeprof-ctl names its own: watch neither takes it for a
+# dump by us, nor reports the file on the host that the name contains.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -31,7 +31,7 @@ int main(void)
 C
 cc -O1 -D_GNU_SOURCE -o "$T/spoof" "$T/spoof.c" -L"$T/lib" -Wl,--no-as-needed -l:libjemalloc.so.2 || bail_out 'cannot build it'
 
-# In a root of its own, where files of the host are not.
+# In its own root, in which there are no files of the host.
 root=$T/root
 mkdir "$root"
 for dir in usr proc "${T#/}"; do mkdir -p "$root/$dir"; done
@@ -44,7 +44,7 @@ MALLOC_CONF=prof:true setpriv --reuid=65534 --regid=65534 --clear-groups \
 own $!
 within 60 grep -q ready "$T/ready" || bail_out "it does not start: $(<"$T/ready")"
 
-# told NAME PROGRAM: what the hook of its watch learns of a dump, by and file
+# told NAME PROGRAM: write what the hook of its watch learns of a dump to $T/NAME.told
 told()
 {
 	local ctl=$CTL
@@ -64,7 +64,7 @@ like "$(<"$T/spoofed.told")" '^by= file=/proc/self/fd/[0-9]+ host=/proc/[0-9]+/r
 told believed "$T/trusting"
 is "$(<"$T/believed.told")" 'by=jeprof-ctl file=/etc/shadow host=/etc/shadow' 'control: if its name is believed'
 
-# A dump of ours, of a process that goes on to spoof: where it goes is what we noted.
+# Our own dump, of a process that continues to spoof: its destination is what we noted.
 MALLOC_CONF=prof:true "$T/spoof" >"$T/ready2" &
 pid=$!
 own "$pid"

@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets that lie: whatever they say, and whatever their files look like, jeprof-ctl answers
-# with an error in bounded time and memory, prints nothing that a terminal would obey, and
-# leaves no file behind.
+# Targets that lie: whatever they say, and whatever their files look like, jeprof-ctl fails in
+# bounded time and memory, prints nothing that a terminal would obey, and leaves no file behind.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 memory_kb=65536 # of a jeprof-ctl that uses 4 MB otherwise; ASan's own needs are no measure
 ! is_sanitized || memory_kb=2097152
 
-# clean NAME: the last outputs hold no control character but the ends of lines
+# clean NAME: the last outputs must have no control characters except ends of lines
 clean()
 {
 	is "$(cat "$T/out" "$T/err" | LC_ALL=C tr -d '[:print:]\n\t\200-\377' | wc -c)" 0 \
 		"$1: nothing that a terminal obeys"
 }
 
-# lied NAME STATUS REGEX COMMAND...: with $lie, the exit status is one of STATUS (0|1|9); $err matches
+# lied NAME STATUS REGEX COMMAND...: with $lie, the exit status is one of STATUS (0|1|9); $err
+# matches
 lied()
 {
 	local name=$1 want=$2 regex=$3 peak
@@ -46,7 +46,7 @@ start_liar()
 	snapshot "$pid"
 }
 
-# The control: without a lie the same program is served.
+# Control: without a lie, the same program is served.
 start_liar honest
 lied 'no lie: activate works' 0 '' activate "$pid"
 assert_untouched "$pid" 'no lie: untouched'
@@ -95,7 +95,7 @@ within 60 test "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2
 lied 'and the program lives on' 0 '' activate "$pid"
 is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a crash in a dump: no call of its own was disturbed'
 
-# These keep a thread of the target's busy; its own threads go on.
+# These keep one thread of the target busy; the others go on.
 for lie in dump-hangs dump-endless; do
 	start_liar "$lie"
 	lied "$lie: ends in time" 9 'finishes the call on its own' --timeout 5s dump "$pid" -o "$T/lie.heap"
@@ -111,7 +111,7 @@ start_liar stats-endless
 lied 'statistics without end' 9 'finishes the call on its own' --timeout 5s stats "$pid" -f json
 stop_target "$pid"
 
-# Names are somebody else's data.
+# Names are untrusted data.
 start_liar honest $'\033[31mx\n\t\a'
 lied 'a name with escape sequences, check' 0 '' check "$pid"
 lied 'a name with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
@@ -134,7 +134,7 @@ lied 'a path with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm"
 ok 'a path with escape sequences, list has it' grep -Eqw -- "$pid" "$T/out"
 assert_untouched "$pid" 'a path with escape sequences: untouched'
 
-# An ELF file of a gigabyte, sparse, whose tables claim to fill it.
+# A sparse ELF file of 1 GiB, whose tables claim to fill it.
 mkdir "$T/giant"
 cp "$VICTIMS/lied-to" "$T/giant"
 python3 - "$VICTIMS/libliar.so" "$T/giant/libliar.so" <<'PYTHON'
@@ -158,7 +158,7 @@ lied 'a giant ELF file, check' '[0-9]+' '' check "$pid"
 lied 'a giant ELF file, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
 assert_untouched "$pid" 'a giant ELF file: untouched'
 
-# And one of 20 million sections.
+# An ELF file with 20 million sections.
 mkdir "$T/many"
 cp "$VICTIMS/lied-to" "$T/many"
 python3 - "$VICTIMS/libliar.so" "$T/many/libliar.so" <<'PYTHON'
@@ -178,7 +178,7 @@ snapshot "$pid"
 lied '20 million sections, check' '[0-9]+' '' check "$pid"
 assert_untouched "$pid" '20 million sections: untouched'
 
-# Links that the target's user planted where we write, and where we make the target write.
+# Links that the target's user placed where we write, and where we make the target write.
 start_liar honest
 stop_target "$pid"
 export MALLOC_CONF=$PROF

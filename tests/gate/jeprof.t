@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report -f jeprof of a real program with symbols, to the byte what jeprof makes of it, by line and by
-# address (tests/system/jeprof.t has the other modes). And what filters leave, counted without either.
+# report -f jeprof of a real program with symbols is byte-identical to jeprof, by line and by
+# address (tests/system/jeprof.t has the other modes). What filters leave is counted independently
+# of both.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/jeprof.sh
@@ -19,9 +20,9 @@ read -r _ _ _ _ _ address _ place < <(sed -n 2p "$T/out")
 is "$(gdb -batch -ex "info line *0x$address" "$python" 2>/dev/null | sed -nE 's/^Line ([0-9]+) of "([^"]*)".*/\2:\1/p')" \
 	"${place#./build-debug/}" 'python: the file of a line, as gdb has it'
 
-# --- filters, those that jeprof has not among them: counted anew, without jeprof ---
+# --- filters, including those that jeprof does not have: counted again, without jeprof ---
 
-# counted NAME ROWS OPTIONS...: each row of ours but those without a name, and that many at least
+# counted NAME ROWS OPTIONS...: compare our rows, at least ROWS, except those without a name
 counted()
 {
 	local name=$1 rows=$2

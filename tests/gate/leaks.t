@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# leaks, on profiles that are made up, so that it is known what leaks: what is found and how it is
-# named, what is said where nothing is certain, and where the times are from.
+# leaks, on synthetic profiles with known leaks: what it finds and how it names it, what it says if
+# nothing is certain, and where the times come from.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
 trials=tests/drivers/leak-trials
 
-# series NAME KIND SEED: the profiles of a program (tests/drivers/leak-trials) in $T/NAME
+# series NAME KIND SEED: write the profiles of a program (tests/drivers/leak-trials) to $T/NAME
 series()
 {
 	mkdir "$T/$1"
 	"$trials" series "$2" "$3" "$T/$1" || bail_out "no series $2"
 }
 
-# made NAME PROFILES PYTHON: profiles of which PYTHON says what each stack holds: count(i) gives, for
-# the profile i, {(thread, line, function, caller...): samples of 1 MiB, one for each}; the dict
-# `names`, if there is one, has names of threads
+# made NAME PROFILES PYTHON: write profiles in which PYTHON defines what each stack holds: count(i)
+# returns, for profile i, {(thread, line, function, caller...): number of 1 MiB samples}; the dict
+# `names` is optional, and has names of threads
 made()
 {
 	mkdir "$T/$1"
@@ -56,13 +56,13 @@ made()
 	PYTHON
 }
 
-# shown: what the last output says leaks: kind, first function and line, number of stacks
+# shown: print the leaks in the last output: kind, first function and line, number of stacks
 shown()
 {
 	json '[.leaks[] | "\(.kind) \(.calls[0].function // .thread) \(.calls[0].line) \(.stacks)"] | join(", ")'
 }
 
-# --- programs whose truth is known, some of each kind ---
+# --- programs whose leaks are known, some of each kind ---
 "$trials" table "$CTL" 48 >"$T/table" 2>"$T/err" || diag "$(<"$T/err")"
 ok 'a table of programs' test -s "$T/table"
 ok 'of 48 without a leak, one at most is said to leak' awk -F'|' '$2 ~ /without/ { exit !($6 <= 1) }' \
@@ -115,7 +115,8 @@ is "$(json '.leaks[0].grew_in | tostring')" '[]' 'what a thread allocates: the t
 ctl_ok 'what a thread allocates, for people' leaks "$T"/thread/*.heap
 like "$out" ': thread 2, through 40 stacks' 'what a thread allocates, for people'
 
-# Of 8 a profile, workers allocate 3, 2 and 1, the main thread 1, and one without a name 1; one that ended had 200.
+# Of 8 per profile, workers allocate 3, 2 and 1, the main thread 1, and one without a name 1; one
+# that ended had 200.
 made workers 8 'names = {1: "main", 2: "worker", 3: "worker", 4: "worker", 6: "gone", 7: "\033[31m/idle"}
 def count(i):
     return {(t, 12, "grow", "main"): k * i for t, k in {2: 3, 3: 2, 4: 1, 1: 1, 5: 1}.items()} | \
@@ -146,7 +147,7 @@ made empty 6 'def count(i):
     return {}'
 ctl_fails 1 'nothing_sampled take_while_sampling' 'profiles without a sample tell nothing' leaks "$T"/empty/*.heap
 
-# --- a leak beside what goes up and down by more than it is ---
+# --- a leak next to much larger fluctuations ---
 made storms 13 'import random
 random.seed(4)
 level = [[random.choice([200, 400, 800, 100]) for _ in range(13)] for _ in range(62)]
@@ -156,7 +157,7 @@ ctl_ok 'steady among storms' leaks "$T"/storms/*.heap --json
 is "$(shown)" 'stack grow 12 1' 'steady among storms: it is found' || diag "$out"
 
 # --- times ---
-# lost NAME FORMAT: the profiles of `stack` without their times, as copies that were made at once
+# lost NAME FORMAT: write the profiles of `stack` without their times, as copies made all at once
 lost()
 {
 	local i
@@ -253,7 +254,7 @@ is "$(grep -c '<img' "$T/evil.html")" 0 'a page of hostile names: makes no eleme
 page_data "$T/evil.html"
 like "$(json '.series.growers[0].place')" '^</script><img' 'a page of hostile names: they are there'
 
-# More than there is room for: 66 profiles of 4,200 stacks.
+# More than fits: 66 profiles of 4,200 stacks.
 made large 66 'def count(i):
     return {(1, 12, f"site{k}", "main"): 1 + (k * 7 + i) % 5 for k in range(4199)} | {(1, 9, "grow", "main"): 1 + i}'
 ctl_ok 'a large page' leaks "$T"/large/*.heap -o "$T/large.html"
