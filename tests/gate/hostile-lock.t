@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Concurrent runs of jeprof-ctl on one process are serialized by a lock that only the tool's own
-# user can take: no other user can delay it, nor can a killed run; if there is no lock, work goes
-# on.
+# user can take. Neither other users nor killed runs delay it; if it is not available, work goes on.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

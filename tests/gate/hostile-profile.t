@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A profile or statistics that run code in the process that parses them (tests/careless/overtaken.c)
-# gain nothing: no file, program or secret, and no name in the cache. The control runs it
-# unconfined.
+# gain nothing: no file, program or secret, no name in the cache. The control is not confined.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -15,8 +15,7 @@ clean()
 		"$1: nothing that a terminal obeys"
 }
 
-# lied NAME STATUS REGEX COMMAND...: with $lie, the exit status is one of STATUS (0|1|9); $err
-# matches
+# lied NAME STATUS REGEX COMMAND...: exit status with $lie is one of STATUS (0|1|9); $err matches
 lied()
 {
 	local name=$1 want=$2 regex=$3 peak

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # report -f jeprof of a real program with symbols is byte-identical to jeprof, by line and by
-# address (tests/system/jeprof.t has the other modes). What filters leave is counted independently
-# of both.
+# address (tests/system/jeprof.t has the other modes). A third program counts what filters leave.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/jeprof.sh

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets at their limits: of processes, memory, files and room on the disk, and in namespaces all
-# their own. What works there works, the rest is refused with what stands in the way.
+# Targets at their limits: processes, memory, files, room on the disk, and in their own namespaces.
+# Whatever can work there works; the rest is refused, naming the obstacle.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6
 
-# switches NAME [ARGUMENTS...]: the short calls work, activate with these
+# switches NAME [ARGUMENTS...]: short calls must work; activate gets these arguments
 switches()
 {
 	local name=$1
@@ -19,7 +19,8 @@ switches()
 	is "$(json .changed)" true "$name: changed back"
 }
 
-# no_dump NAME STATUS IDS ARGUMENTS...: a dump is refused, says why and what to do, and leaves no file
+# no_dump NAME STATUS IDS ARGUMENTS...: a dump must be refused, say why and how to fix it, and leave
+# no file behind
 no_dump()
 {
 	local name=$1 want=$2 ids=$3 file=$T/no.heap
@@ -29,13 +30,13 @@ no_dump()
 	ok "$name: no file is left" test ! -e "$file"
 }
 
-# profiled ARGUMENTS...: a victim that has something to dump
+# profiled ARGUMENTS...: start a victim that has something to dump
 profiled()
 {
 	MALLOC_CONF=prof:true,lg_prof_sample:6 start_victim idle "$@"
 }
 
-# not_ready NAME REGEX FIX: check foresees that a dump fails; its fix is in $fix
+# not_ready NAME REGEX FIX: check must foresee that a dump fails. Sets `fix`.
 not_ready()
 {
 	run_ctl check "$pid" --json
@@ -51,8 +52,9 @@ checked_ready()
 	is "$status $(json .ready)" '0 true' "$1: check says ready"
 }
 
-# --- no more threads: RLIMIT_NPROC (which does not hold for root), pids.max, RLIMIT_AS ---
-# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: of activate
+# --- no more threads: RLIMIT_NPROC (which does not apply to root), pids.max, RLIMIT_AS ---
+# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: a thread must be refused; arguments are for
+# activate
 no_threads()
 {
 	local name=$1
@@ -98,8 +100,8 @@ no_threads RLIMIT_AS '0 of 977K address space' 17.0M --force
 assert_untouched "$pid" 'RLIMIT_AS: untouched'
 stop_target "$pid"
 
-# --- no more memory for what sampling takes: each sample of a small object is 16 KiB and more ---
-# left_of KIB: so much address space is left to the target
+# --- no more memory for sampling: each sample of a small object takes 16 KiB or more ---
+# left_of KIB: leave the target that much address space
 left_of()
 {
 	prlimit --pid "$pid" --as=$((($(awk '/^VmSize:/ { print $2 }' "/proc/$pid/status") + $1) << 10))
@@ -122,13 +124,13 @@ ctl_ok 'no room to sample: status' status "$pid"
 ctl_ok 'no room to sample: deactivate' deactivate "$pid"
 assert_untouched "$pid" 'no room to sample: untouched'
 is "$(failed)" 0 'no room to sample: none of its allocations failed'
-# Control: sampled, its own allocations fail.
+# Control: while it is sampled, its own allocations fail.
 ctl_ok 'no room to sample: activate --force' activate "$pid" --force
 ok 'control: its allocations fail then' within 60 eval '[ "$(failed)" -gt 0 ]'
 unset "photographed[$pid]"
 stop_target "$pid"
 
-# What counts is how much is sampled now, not what it was started with.
+# The current amount of samples counts, not that at the start.
 start_victim cramped
 left_of 8192
 snapshot "$pid"
@@ -151,8 +153,8 @@ ctl_ok 'no room for many: reset, at the rate it has' reset "$pid" --sample-rate 
 assert_untouched "$pid" 'room for few samples: untouched'
 stop_target "$pid"
 
-# --- no more stack: the main thread's cannot grow when there is no address space left ---
-# start_edge LIMIT: its stack is at the end of what is mapped of it
+# --- no more stack: the main thread's cannot grow if no address space is left ---
+# start_edge LIMIT: start a victim whose stack pointer is at the end of the mapped stack
 start_edge()
 {
 	start_victim stacks edge-main
@@ -173,7 +175,7 @@ snapshot "$pid"
 ctl_ok 'a stack that can grow: dump' dump "$pid" "${dump_inline[@]}"
 assert_untouched "$pid" 'a stack that can grow: untouched'
 stop_target "$pid"
-# Control: without the check the call is ended in the middle, with what it holds.
+# Control: without the check, the call crashes in the middle, while it holds locks.
 start_edge 1000000
 timeout -k 5 60 "$B/tests/careless/jeprof-ctl" dump "$pid" "${dump_inline[@]}" >"$T/careless.log" 2>&1
 like "$? $(<"$T/careless.log")" '^9 .*killed by Segmentation fault' 'control: a stack that cannot grow ends a call'
@@ -201,7 +203,7 @@ for limit in 0 1024; do
 	stop_target "$pid"
 done
 
-# --- no more files: the program's own table is full, ours is not; or there is no room at all ---
+# --- no more files: the table of the program is full, ours is not; or there is no room at all ---
 profiled 2
 prlimit --pid "$pid" --nofile="$(($(find "/proc/$pid/fd" -type l | wc -l) + 1))"
 snapshot "$pid"
@@ -237,7 +239,7 @@ is "$(ls "$T/full")" filler 'disk full: no file is left'
 assert_untouched "$pid" 'disk full: untouched'
 stop_target "$pid"
 
-# --- memory that is written to never becomes executable, by the kernel's own word ---
+# --- the kernel never makes memory executable that was writable ---
 start_victim walled mdwe
 snapshot "$pid"
 switches 'no memory becomes executable'
@@ -245,7 +247,7 @@ ctl_ok 'no memory becomes executable: dump' dump "$pid" -o "$T/yes.heap" --force
 assert_untouched "$pid" 'no memory becomes executable: untouched'
 stop_target "$pid"
 
-# --- user, pid and mount namespaces together, one in another ---
+# --- nested user, pid and mount namespaces ---
 if unshare -U -r -p -m -f true 2>/dev/null; then
 	file=$(mktemp "$T/victim.XXXXXX")
 	unshare -U -r -p -m -f --kill-child unshare -U -r -p -m -f --mount-proc --kill-child \
@@ -266,7 +268,7 @@ else
 	skip 'user namespaces are switched off' 'namespaces'
 fi
 
-# --- control: a write beyond the limit does end a program ---
+# --- control: a write beyond the limit ends a program ---
 { bash -c 'ulimit -f 0; echo >"$1"' sh "$T/beyond"; } 2>/dev/null
 is $? 153 'control: RLIMIT_FSIZE ends who writes'
 
@@ -282,7 +284,7 @@ for command in status check activate dump list; do
 	for files in {4..24}; do
 		runner=(prlimit "--nofile=$files")
 		run_ctl "$command" "${arguments[@]}" --timeout 3s
-		# A machine that is busy enough may leave the tracer without a CPU: that says nothing here.
+		# On a busy machine, the tracer may get no CPU: that says nothing here.
 		while [[ $status == 8 && $err == *'the tracer got no time on a CPU'* ]]; do
 			run_ctl "$command" "${arguments[@]}" --timeout 3s
 		done
@@ -293,17 +295,17 @@ for command in status check activate dump list; do
 	done
 	runner=()
 	is "$wrong" '' "$command: our own limit is not blamed on the target"
-	# Without descriptors nothing can be done.
+	# Nothing works without descriptors.
 	ok "$command: refused with few" test "$refused" -gt 0
 done
 assert_untouched "$pid" 'untouched by commands without descriptors'
 
-# --- our own limits on stack and memory: named before anything is touched ---
+# --- our own limits on stack and memory: reported before anything is touched ---
 cp "$T/yes.heap" "$T/own.heap"
 commands=(list 'check PID' 'status PID' 'activate PID' 'dump PID -o -' 'stats PID' 'threads PID'
 	"report $T/own.heap" "convert $T/own.heap $T/own.folded" "diff $T/own.heap $T/own.heap"
 	"bundle PID -o $T/own.tar.gz" "record PID -d 1ms -o $T/own.rec" 'watch PID --for 1ms')
-# limited REGEX OPTION...: each command under that limit
+# limited REGEX OPTION...: run each command under that limit; it must name the limit
 limited()
 {
 	local regex=$1 command wrong=
@@ -330,7 +332,7 @@ else
 	limited 'memory of jeprof-ctl itself is limited \(RLIMIT_DATA is 20000 KiB\).*fix: .*--data=unlimited' \
 		--data=$((20000 * 1024))
 	assert_untouched "$pid" 'untouched by commands without stack or memory'
-	# Where only the soft limit is low it is raised, for all our processes.
+	# If only the soft limit is low, it is raised for all our processes.
 	for command in "${commands[@]}"; do
 		[[ $command == watch* ]] && continue
 		runner=(prlimit --stack=65536:unlimited)
@@ -339,7 +341,7 @@ else
 		[ "$command" != 'activate PID' ] || ctl_ok 'and off again' deactivate "$pid"
 	done
 	runner=()
-	# The control: a stack that cannot grow ends who needs it.
+	# Control: a stack that cannot grow ends a program.
 	{ prlimit --stack=65536 bash -c 'f() { f; }; f'; } 2>/dev/null
 	is $? 139 'control: a program without stack is ended by a signal'
 	assert_untouched "$pid" 'untouched with a low soft limit on the stack'

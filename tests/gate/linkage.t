@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# However jemalloc got into the program, and whatever its functions are called there.
+# All ways in which jemalloc is linked into a program, and all prefixes of its functions.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# works NAME LINKAGE PREFIX: the main job on the victim that was just started
+# works NAME LINKAGE PREFIX: test the main job on the victim just started
 works()
 {
 	local name=$1 linkage=$2 prefix=$3
@@ -27,7 +27,7 @@ works()
 	stop_target "$pid"
 }
 
-# libjemalloc_pic.a reads MALLOC_CONF whatever its functions are called.
+# libjemalloc_pic.a reads MALLOC_CONF, whatever the prefix of its functions.
 export MALLOC_CONF=$PROF
 start_victim idle 3
 works dynamic shared ''
@@ -46,7 +46,7 @@ works rjem static _rjem_
 start_victim busy-rjem 2
 works busy-rjem static _rjem_
 
-# A function of the program's own has such a name too.
+# A function of the program has such a name, too.
 mkfifo "$T/orders"
 start_victim dumper-je "$T/orders"
 like "$(nm "$VICTIMS/dumper-je")" ' t find_mallctl' 'a function called like it: is there'
@@ -56,14 +56,14 @@ is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" je_ 'a function 
 assert_untouched "$pid" 'a function called like it: untouched'
 stop_target "$pid"
 
-# The program's file is gone: the image is still there to be read.
+# The program's file is deleted, but its image can still be read.
 cp "$VICTIMS/idle-rjem" "$T/gone"
 start_victim "$T/gone" 2
 rm "$T/gone"
 works deleted static _rjem_
 
-# Fully static, where jemalloc's unwinder cannot work yet as prof:true starts it, and ends the program:
-# looked at.
+# A static program can only be inspected here: with prof:true, jemalloc's unwinder cannot work so
+# early, and ends the program.
 MALLOC_CONF='' start_victim idle-static
 snapshot "$pid"
 ctl_ok 'static: list' list --json

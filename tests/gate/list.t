@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# list: every process with jemalloc, told apart by what it is, and none of them touched.
+# list: every process with jemalloc and its properties, without touching any of them.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# of PID FILTER: what the last document says of that process
+# of PID FILTER: apply FILTER to that process in the last document
 of()
 {
 	jq -r --argjson p "$1" ".[] | select(.pid == \$p) | $2" "$T/out"
 }
 
-# pids FILTER: whom it names, on one line
+# pids FILTER: print the matching processes, on one line
 pids()
 {
 	jq -r "[.[] | select($1) | .pid] | join(\" \")" "$T/out"
 }
 
-# start_sleep [NAME=VALUE...]: a program that was not made for jemalloc
+# start_sleep [NAME=VALUE...]: start a program that is not linked with jemalloc
 start_sleep()
 {
 	env "$@" sleep 1000 &
@@ -39,7 +39,7 @@ start_sleep
 plain=$pid
 for p in "$on" "$off" "$static" "$preloaded"; do snapshot "$p"; done
 
-# --- what it tells ---
+# --- what it shows ---
 ctl_ok 'list' list --json
 is "$(of "$on" .comm)" "$comm" 'comm'
 is "$(of "$on" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"shared","",true,true' 'a program linked with it'
@@ -92,7 +92,7 @@ ctl_fails 2 choice_unknown 'list --sort by something else is refused' list --sor
 strace -f -o "$T/cut" -e trace=ptrace,process_vm_writev,kill,tkill,tgkill,pidfd_send_signal,rt_sigqueueinfo,clone,fork,vfork,clone3 \
 	"$CTL" list >/dev/null 2>&1
 tests/drivers/whole_calls.py "$T/cut" >"$T/strace"
-# What it makes and ends are children of its own.
+# It may create and kill its own children.
 mine=$(grep -oE '(clone|clone3|fork|vfork)\(.*= [0-9]+$' "$T/strace" | grep -oE '[0-9]+$' | paste -sd'|')
 is "$(grep -vE '\+\+\+|--- |(clone|clone3|fork|vfork)\(' "$T/strace" | grep -vcE "kill\(($mine), SIGKILL\)")" 0 \
 	'it traces nobody, writes to nobody, signals nobody' || diag "$(<"$T/strace")"
@@ -104,7 +104,7 @@ ctl_ok 'list after activate' list --json
 like "$(of "$on" .prof.active)" '^(null|true)$' 'prof.active: true, or not known'
 like "$(of "$off" .prof.active)" '^(null|false)$' 'prof.active of the other: false, or not known'
 
-# --- very many, of which some end meanwhile ---
+# --- very many, some of which end meanwhile ---
 many=()
 for ((i = 0; i < 60; i++)); do
 	start_sleep LD_PRELOAD=libjemalloc.so.2
@@ -121,7 +121,7 @@ for round in 1 2 3 4 5; do
 	is "$(of "$on" .pid)" "$on" "list while processes come and go, $round: has what stays"
 done
 
-# --- who maps a library without being linked with it says nothing of those who are ---
+# --- a process that maps a library without being linked with it does not affect those that are ---
 library=$(ldconfig -p | awk '/libjemalloc\.so\.2 / { print $NF; exit }')
 for how in '' clear; do
 	for owner in root nobody; do
@@ -139,7 +139,7 @@ for how in '' clear; do
 	done
 done
 
-# --- without rights ---
+# --- without privileges ---
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" list --json >"$T/out" 2>"$T/err"
 is $? 0 'list of an ordinary user'
 is "$(pids '.uid != 65534')" '' 'an ordinary user sees his own'

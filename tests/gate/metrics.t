@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# list -f prom and -f openmetrics: what Prometheus and the format's own parser take, whatever a process
-# and its groups are called, and that it is true.
+# list -f prom and -f openmetrics: Prometheus and the format's own parser accept the output,
+# whatever the names of processes and groups, and the values are true.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# takes NAME FORMAT TEXT; refuses NAME FORMAT TEXT: its reader
+# takes NAME FORMAT TEXT: the reader must accept it; refuses NAME FORMAT TEXT: it must not
 declare -A reader=([prom]='promtool check metrics' [openmetrics]=tests/drivers/openmetrics-check)
 takes()
 {
@@ -19,13 +19,13 @@ refuses()
 	ok "control: $1: is refused" eval '! '"${reader[$2]}" <<<"$3"
 }
 
-# value FAMILY PID: its number, in the last output
+# value FAMILY PID: print its number in the last output
 value()
 {
 	sed -n "s/^$1{pid=\"$2\",.*} \([0-9.]*\)\$/\1/p" "$T/out"
 }
 
-# label NAME PID: as jeprof_process_info has it, escaped
+# label NAME PID: print it as in jeprof_process_info, escaped
 label()
 {
 	sed -nE "s/^jeprof_process_info\{pid=\"$2\",(.*,)?$1=\"(([^\"\\]|\\\\.)*)\".*/\2/p" "$T/out"
@@ -36,7 +36,7 @@ redis=$pid
 secret=s$RANDOM$RANDOM
 OTEL_SERVICE_NAME='the "shop" \ here' OTEL_RESOURCE_ATTRIBUTES=key=$secret TOKEN=$secret start_victim idle
 shop=$pid
-# Names that end a label, a line or a word, and no text.
+# Names that end a label, a line or a word, and some that are not text.
 evil=$'q"\\\n\xff} 1'
 cp "$VICTIMS/idle" "$T/$evil"
 MALLOC_CONF=prof:false start_victim "$T/$evil"
@@ -48,7 +48,7 @@ for name in '' $'two\nlines' $'no\xfftext' "$(printf 'x%.0s' {1..128})" "$(print
 done
 for p in "$redis" "$hostile" "$shop" "${!named[@]}"; do snapshot "$p"; done
 
-# --- it is what it is to be ---
+# --- the output is valid ---
 for format in prom openmetrics; do
 	ctl_ok "list -f $format" list -f $format
 	takes "$format" $format "$out"
@@ -76,7 +76,7 @@ refuses 'an open label' prom "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
 refuses 'a quote as it is' prom "$(sed 's/\\"/"/' "$T/out")"
 is "$(grep -c '^jeprof_ctl_build_info{version="[0-9.]*"} 1$' "$T/out")" 1 'which jeprof-ctl it was'
 
-# --- it is true ---
+# --- the values are true ---
 ctl_ok 'list --json' list --json
 cp "$T/out" "$T/list"
 is "$(grep -c "$secret" "$T/list")$(grep -c "$secret" <<<"$prom")" 00 'nothing else of the environment'
@@ -101,7 +101,7 @@ is "$(value jeprof_prof_active "$redis")" \
 is "$(value jeprof_process_cgroup_limit_bytes "$redis")" "$("$CTL" explain "$redis" --json | jq '.limit_bytes // empty')" \
 	'a limit: as explain has it'
 
-# --- control groups: the limit, and what they are called ---
+# --- control groups: their limits and names ---
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
 group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 id=$(printf '0123456789abcdef%.0s' 1 2 3 4)
@@ -126,7 +126,7 @@ else
 	skip 'cgroups cannot limit memory here' 'a group'
 fi
 
-# --- with jemalloc's own numbers behind it, as a service answers ---
+# --- followed by jemalloc's own numbers, as served ---
 ctl_ok 'stats -f prom' stats "$redis" -f prom
 both=$prom$'\n'$out
 takes 'with statistics' prom "$both"

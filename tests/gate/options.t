@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A row of the option tables whose field is of another type than the option does not compile: its
-# neighbour would be overwritten.
+# A row of the option tables whose field has another type than the option must not compile: it would
+# overwrite the neighbouring field.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# compiles KIND FIELD
+# compiles KIND FIELD: try to compile a row of that kind for that field
 compiles()
 {
 	cat >"$T/row.c" <<-C

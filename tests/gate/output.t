@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A profile is written completely or not at all, and never over something.
+# A profile is written completely or not at all, and never over an existing file.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -23,7 +23,7 @@ run_ctl dump "$pid" -o "$T/link.heap"
 is "$status" 10 'a link to nowhere counts as a file that exists' || diag "$err"
 ok 'nothing was written through the link' test ! -e "$T/target/planted"
 
-# No space: a file system of one page, seen by jeprof-ctl alone.
+# No space: a file system of one page, which only jeprof-ctl sees.
 mkdir "$T/small"
 timeout 60 unshare -m --propagation private bash -c "
 	mount -t tmpfs -o size=4k none '$T/small' || exit 99
@@ -41,7 +41,7 @@ like "$(<"$T/err")" '[Nn]o space' 'standard output is full: said so'
 is "$?" 10 'standard output is closed: exit status' || diag "$(<"$T/err")"
 "$CTL" "${patient[@]}" status "$pid" >/dev/full 2>"$T/err"
 is "$?" 10 'status to a full device: exit status' || diag "$(<"$T/err")"
-# Python ignores SIGPIPE, so that the error is seen; in a shell the signal ends it.
+# Python ignores SIGPIPE, so that the error is visible; in a shell, the signal would end it.
 python3 - "$CTL" "${patient[@]}" dump "$pid" -o - 2>"$T/err" <<'END'
 import os, subprocess, sys
 reader, writer = os.pipe()
@@ -70,7 +70,7 @@ like "$(<"$T/err")" '[Pp]ermission denied|not writable' 'a folder that nobody ma
 is "$(ls -A "$T/closed")" '' 'a folder that nobody may write: is empty'
 assert_untouched "$nobodys" 'the target of nobody is untouched'
 
-# Killed half-way: whenever that is, the name has a complete profile or nothing.
+# Killed at any moment: the file is a complete profile, or there is none.
 pid=${started[0]}
 left=0 complete=0 odd=0
 for _ in $(seq 30); do

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What make install installs, and the units that watch, guard and serve: systemd takes them as they are, and
-# what they forbid is nothing that a watch, a guard or a server needs.
+# What make install installs, and the units for watch, guard and serve: systemd accepts them, and
+# they forbid nothing that a watch, a guard or a server needs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# systemd_takes UNIT EXPOSURE: it is one that systemd takes, and finds fenced in
+# systemd_takes UNIT EXPOSURE: systemd must accept it, with at most this exposure
 systemd_takes()
 {
 	local unit=$1 name=${1##*/}
@@ -42,7 +42,7 @@ cp "${unit%watch.service}serve.service" "${unit%/*}/broken.service"
 ok 'the socket: control: systemd refuses a broken one' eval '! systemd-analyze verify --man=no "${unit%/*}/broken.socket"'
 rm "${unit%/*}"/broken.*
 
-# members SET...: the system calls of systemd's sets, and those that are named
+# members SET...: print the system calls in systemd's sets, and single ones
 members()
 {
 	local word inner
@@ -63,8 +63,8 @@ setting()
 	sed -n "s/^$1=//p" "$unit"
 }
 
-# The command of the unit, with its capabilities and nothing else, where all is read-only, no home is
-# there, /var/tmp is its own, and /proc hides processes from those who may not trace them.
+# The command of the unit, with only its capabilities. Everything is read-only, there are no homes,
+# /var/tmp is private, and /proc hides processes from those that may not trace them.
 wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper "$(realpath "$VICTIMS/dumper")"
 wrap=()
@@ -95,11 +95,11 @@ like "$(wc -l <"$T/allowed")" '^[3-9][0-9]{2}$' 'the filter: system calls are li
 strace -f -qq -o "$T/calls" "${command[@]}" >"$T/traced.events" 2>/dev/null </dev/null &
 strace=$!
 own "$strace"
-# The stack of a dump takes calls of its own.
+# The stack of a dump takes additional system calls.
 ok 'the filter: a dump is seen' within 60 is_seen traced
 kill -INT "$(pgrep -P "$strace")"
 wait "$strace"
-# 335 is uretprobe, which the kernel itself makes where a return is probed, and no filter sees.
+# 335 is uretprobe, which the kernel inserts at probed returns; filters do not see it.
 sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | grep -vx syscall_0x14f | sort -u >"$T/made"
 ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
 is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and those of a stack'
@@ -130,7 +130,8 @@ is "$(jq -c "select(.pid == $pid) | [.ok, .comm, .rule]" "$T/guard.events")" '[t
 ok 'the guard: it is a profile' is_profile "$(json .file "$T/guard.events")"
 assert_untouched "$pid" 'the guard: untouched'
 
-# Who has a filter may not read those of targets: each of these brings one (systemd.exec(5)).
+# A process under a filter may not read those of targets, and each of these adds a filter
+# (systemd.exec(5)).
 filters='^(SystemCall.*|RestrictAddressFamilies|RestrictNamespaces|RestrictRealtime|RestrictSUIDSGID|MemoryDenyWriteExecute|LockPersonality|PrivateDevices|ProtectKernelTunables|ProtectKernelModules|ProtectKernelLogs|ProtectClock|ProtectHostname|DynamicUser)='
 is "$(grep -E "$filters" "$unit")" '' 'the guard: no setting brings a filter of system calls'
 ok 'the guard: control: the other unit has some' grep -qE "$filters" "${unit%guard.service}watch.service"
@@ -145,14 +146,14 @@ is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 y
 is "$(sed -n 's/^ListenStream=//p; s/^SocketMode=//p; s/^SocketGroup=//p' "${unit%service}socket" | paste -sd ' ')" \
 	'/run/jeprof-ctl/http.sock 0660 jeprof-ctl' 'the socket: where, and whose'
 
-# status_of PID FIELD
+# status_of PID FIELD: print a field of its status
 status_of()
 {
 	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status"
 }
 
-# serve_by NAME CAPABILITIES: by the first connection to a socket that is handed over, with no more than
-# what the unit has and these capabilities. Sets `serve` and `front`.
+# serve_by NAME CAPABILITIES: have it started by the first connection to its socket, restricted as
+# in the unit, with these capabilities. Sets `serve` and `front`.
 serve_by()
 {
 	limits[-1]="-all,$2"
@@ -164,7 +165,7 @@ serve_by()
 	front=$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)
 }
 
-# ask NAME PATH [CURL ARGUMENTS...]
+# ask NAME PATH [CURL ARGUMENTS...]: send a request to its socket
 ask()
 {
 	local name=$1 path=$2

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Packed debug data: the same names as of plain data, without the memory that all of it takes;
-# where it cannot be unpacked to a file, in memory; broken data, and nothing is left behind.
+# Compressed debug data: the same names as from plain data, without the memory for all of it, which
+# is only taken if it cannot be unpacked to a file. Also broken data, and that nothing is left
+# behind.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -32,7 +33,7 @@ int main(void)
 		pause();
 }
 C
-# One name of 96 MB among those of the program: packed, it takes 100 kB.
+# One name of 96 MB among those of the program, which takes 100 kB when compressed.
 cat >"$T/filler.c" <<C
 __asm__(".pushsection .debug_str,\"MS\",@progbits,1; .fill $((filler_kb * 1024)),1,120; .byte 0; .popsection");
 C
@@ -47,7 +48,7 @@ is_packed()
 		readelf -SW "$1" | grep -qF .zdebug_str
 }
 
-# start PROGRAM: sets pid, and makes PROGRAM.heap
+# start PROGRAM: start it, and write PROGRAM.heap. Sets `pid`.
 start()
 {
 	"$1" >"$T/said" 2>&1 &
@@ -58,7 +59,7 @@ start()
 	ctl_ok "${1##*/}: dump" dump "$pid" -o "$1.heap"
 }
 
-# names NAME FILE [COMMAND...]: into $T/names, the peak of the memory in KB into peak
+# names NAME FILE [COMMAND...]: write the names to $T/names. Sets `peak`, the peak memory in KB.
 names()
 {
 	local name=$1 file=$2
@@ -80,7 +81,7 @@ line_of()
 }
 want="inner@$T/work.c:$(line_of 'kept = malloc(n)') outer@$T/work.c:$(line_of 'inner(n);') main@$T/work.c:$(line_of 'outer(3000)')"
 
-# named NAME: what is in $T/names is what the source says
+# named NAME: the names in $T/names must be those in the source
 named()
 {
 	like "$(<"$T/names")" "(^|"$'\n'")$want( |$)" "$1: inlined calls and lines"
@@ -93,7 +94,7 @@ no_room()
 	unshare -m sh -c 'dir=$1; shift; mount -t tmpfs -o size=1M none "$dir" && TMPDIR=$dir exec "$@"' sh "$T/small" "$@"
 }
 
-# --- in the program ---
+# --- in the program itself ---
 build -gz=none plain
 build -gz=zlib program
 ok 'the debug data is packed' is_packed "$T/program"
@@ -114,7 +115,7 @@ is "$(ls -A "$T/tmp")" '' 'packed: nothing is left in TMPDIR'
 names 'packed, in /var/tmp' "$T/program.heap" env -u TMPDIR
 named 'packed, in /var/tmp'
 ok 'packed, in /var/tmp: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
-# Where there is no file to unpack to, memory has to do: the control of the numbers above.
+# If there is no file to unpack to, memory is used: the control of the numbers above.
 names 'no such TMPDIR' "$T/program.heap" env TMPDIR="$T/absent"
 named 'no such TMPDIR'
 ok 'no such TMPDIR: all of it is in memory' test "$peak" -gt "$filler_kb" || diag "$peak KB"
@@ -122,7 +123,7 @@ names 'no room in TMPDIR' "$T/program.heap" no_room
 named 'no room in TMPDIR'
 ok 'no room in TMPDIR: all of it is in memory' test "$peak" -gt "$filler_kb" || diag "$peak KB"
 
-# --- in a debug file, and what several of those have in common ---
+# --- in a debug file, and data that several of these share ---
 mkdir "$T/debug"
 debug=$T/debug/.build-id/${id:0:2}/${id:2}.debug
 mkdir -p "${debug%/*}"
@@ -154,8 +155,8 @@ names 'common' "$T/bare.heap" with_debug
 named 'common'
 ok 'common: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
 
-# --- data that is broken, or says what is not so: names of the tables, or none ---
-# break_it HOW: the packed .debug_info of the debug file
+# --- broken or false data: names from the symbol tables, or none ---
+# break_it HOW: break the compressed .debug_info of the debug file
 break_it()
 {
 	objcopy --only-keep-debug "$T/plain" "$debug"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The proof itself: a photograph notices whatever may be left behind in a process.
+# The proof itself: a photograph notices everything that may be left behind in a process.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# A process that changes itself as told, a line of Python at a time, and says when it has.
+# A process that changes itself on request, by lines of Python, and reports when it is done.
 mkfifo "$T/orders"
 python3 -c '
 import ctypes, mmap, os, resource, signal, sys, threading, time
@@ -32,13 +32,13 @@ same()
 	tests/drivers/photo check "$pid" "$T/photo.$pid"
 }
 
-# What stays different is waited for in vain: not for long.
+# Do not wait long, as the difference will not go away.
 differs()
 {
 	! PHOTO_PATIENCE=0.1 same
 }
 
-# notices NAME ORDER [ORDER-TO-UNDO]
+# notices NAME ORDER [ORDER-TO-UNDO]: a snapshot must notice that order, and that it was undone
 notices()
 {
 	snapshot "$pid"
@@ -84,7 +84,7 @@ end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
 ok 'a tracer: the same without' same
 
-# Code that is not the file's, as where a debugger or a probe wrote to it.
+# Code that differs from its file, as after writes by a debugger or a probe.
 export PHOTO_CODE=1
 order 'm = [l for l in open("/proc/self/maps") if "r-xp" in l and "/libc.so" in l][0]'
 order 'at = int(m.split("-")[0], 16); f = open("/proc/self/mem", "r+b", 0)'
@@ -98,7 +98,7 @@ order 'f.seek(at); f.write(x)'
 ok 'code: the same when it was put back' same
 unset PHOTO_CODE
 
-# A victim that stands still, and one that counted something.
+# A victim that does nothing, and one that counted an error.
 start_victim idle
 snapshot "$pid"
 still=$(mktemp "$T/still.XXXXXX")

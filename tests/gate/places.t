@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets that live elsewhere: under another uid, in a chroot, in namespaces of their own.
+# Targets in other places: under another uid, in a chroot, in their own namespaces.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=prof:true,lg_prof_sample:8
 
-# works NAME: status and dump, from here, on the victim that was just started
+# works NAME: test status and dump from here on the victim just started
 works()
 {
 	local name=$1
@@ -22,7 +22,7 @@ works()
 	rm -f "$T/place.heap"
 }
 
-# The victim itself, under the processes that made its namespaces: the one with the board's pid.
+# Find the victim below the processes that created its namespaces: the one with the board's pid.
 descend()
 {
 	local child
@@ -92,7 +92,7 @@ works 'read-only root'
 ctl_fails 10 inside_failed 'read-only root: --in-target is refused' dump "$pid" --in-target /x.heap
 assert_untouched "$pid"
 
-# --- another pid namespace, its /proc mounted and not ---
+# --- another pid namespace, with its own /proc and with ours ---
 started_within unshare --pid --mount-proc --fork --kill-child
 works 'another pid namespace'
 started_within unshare --pid --fork --kill-child

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# --mode poke: prof.active set by writing its byte, where no call can be made.
+# --mode poke: sets prof.active by writing its byte, when no call can be made.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -18,8 +18,8 @@ start_redis
 load_redis 1000
 snapshot "$pid"
 
-# What it does: one byte, no thread is stopped.
-# traced ARGUMENTS...: what all its processes do to others, in $T/calls
+# It writes one byte, and stops no thread.
+# traced ARGUMENTS...: run it, and leave what all its processes do to others in $T/calls
 traced()
 {
 	runner=(strace -f -o "$T/cut" -e "trace=ptrace,process_vm_writev,pwrite64,kill,tgkill,pidfd_send_signal")
@@ -45,7 +45,7 @@ is "$(json '[.changed, .before, .after] | join(" ")')" 'false true true' 'nothin
 ctl_ok 'deactivate' deactivate --mode poke "$pid"
 is "$(active)" false 'it is off'
 
-# A process that is stopped, and one that somebody else traces. The control: a call is refused.
+# A stopped process, and one that is traced by another process. Control: a call is refused.
 kill -STOP "$pid"
 within 60 eval '[ "$(state_of "$pid")" = T ]'
 ctl_fails 8 'target_stopped continue_first poke' 'a stopped process: a call is refused, with the way out' activate "$pid"
@@ -65,7 +65,7 @@ is "$(active)" false 'it is off'
 
 snapshot "$pid"
 
-# A recording that was killed is put back.
+# A killed recording is undone.
 "$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s -o "$T/rec.heap" >/dev/null 2>&1 &
 recorder=$!
 own "$recorder"
@@ -105,7 +105,7 @@ ctl_fails 8 'active_uncertain symbols_or_no_poke' 'where neither the variable no
 assert_untouched "$pid" 'without names: untouched'
 stop_target "$pid"
 
-# A user's own process needs no right; another's is refused.
+# A user's own process needs no privileges; another user's is refused.
 install -d -m 777 "$T/user"
 wrap=(setpriv --reuid 65534 --clear-groups --inh-caps=-all)
 start_victim idle-plain 3
@@ -121,8 +121,8 @@ runner=()
 is "$(active)" true 'nothing was changed'
 stop_target "$pid"
 
-# The program is replaced between the look and the write, by one with the same layout: the write
-# goes to the memory that was looked at, which is gone. The control: a write by the pid hits.
+# The program is replaced by one with the same layout between the inspection and the write: this
+# goes to the inspected memory, which is gone. Control: a write by the pid hits.
 begin_replaced()
 {
 	rm -f "$T/go"
@@ -173,7 +173,7 @@ EOF
 is "$(byte)" 1 'the control: a write by the pid goes there'
 kill -CONT "$pid"
 
-# --- where the search for a safe moment took all the time, there is still time for advice ---
+# --- if the search for a safe moment takes all the time, there is still time for advice ---
 MALLOC_CONF=$PROF start_victim stacks coroutine
 within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 snapshot "$pid"

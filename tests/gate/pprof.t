@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Profiles in pprof's format are read: our own, as they were, and those of others.
+# Reading profiles in pprof's format: our own, without loss, and those of other programs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Messages of profile.proto, written by hand. Each test names what is to be other than in `sound`.
+# Messages of profile.proto, written by hand. Each is named after its difference from `sound`.
 cat >"$T/make.py" <<'PYTHON'
 import gzip
 import sys
@@ -120,13 +120,13 @@ for name, bytes_ in made():
 PYTHON
 mkdir "$T/in" && /usr/bin/python3 "$T/make.py" "$T/in" || exit 99
 
-# rows: "NAME FLAT CUM", in the order of the report
+# rows: print "NAME FLAT CUM" of each row, in the order of the report
 rows()
 {
 	json '[.rows[] | "\(.name) \(.flat) \(.cum)"] | join(", ")'
 }
 
-# --- others' ---
+# --- profiles of other programs ---
 ctl_ok 'sound' report "$T/in/sound.pb.gz" --json
 is "$(rows)" 'main.hold 46080 46080, main.main 100 46180' 'sound: its functions'
 is "$(json '[.total, .period, .stacks] | tostring')" '[46180,1024,2]' 'sound: its total is what it says, and one stack is one'
@@ -175,7 +175,7 @@ for name in lost short twins deep bomb cut; do
 	ctl_fails 1 'in_file pprof_broken' "$name" report "$T/in/$name.pb.gz"
 done
 
-# --- as text: Go's, of which half of what the header says is the rate, and tcmalloc's ---
+# --- as text: Go's, in which half of the number in the header is the rate, and tcmalloc's ---
 printf '%s\n' 'heap profile: 3: 8192 [5: 9000] @ heap/8192' \
 	'1: 4096 [2: 4904] @ 0x401010 0x402000 0x402000 0x403000' \
 	$'#\t0x40100f\tmain.hold+0x2e\t\t/src/h.go:6' $'#\t0x401fff\tmain.rec\033[1m+0xed\t/src/h.go:7' \
@@ -199,7 +199,7 @@ is "$(json '.total | round')" 6480 'tcmalloc, sampled: scaled'
 sed 's/heap\/8192/heap_v3\/8192/' "$T/go.heap" >"$T/other.heap"
 ctl_fails 1 'in_file profile_malformed' 'another form' report "$T/other.heap"
 
-# --- our own ---
+# --- our own profiles ---
 export MALLOC_CONF=prof:true,lg_prof_sample:12
 start_victim leaky
 snapshot "$pid"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Several processes: which are meant, what is printed of them, and that one that fails is no harm to
-# the others.
+# Several processes: how they are selected, what is printed for them, and that a failure for one
+# does not affect the others.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,7 +9,7 @@ export MALLOC_CONF=$PROF
 comm=many
 cp "$VICTIMS/idle" "$T/$comm"
 
-# start NAME=VALUE...: one of that name; sets `pid`
+# start NAME=VALUE...: start one with that name. Sets `pid`.
 start()
 {
 	wrap=(env "$@")
@@ -27,13 +27,13 @@ own "$plain"
 within 60 grep -q sleep "/proc/$plain/comm"
 none=4194300
 
-# of PID FILTER: what the array says of that process
+# of PID FILTER: apply FILTER to that process in the array
 of()
 {
 	jq -r --argjson p "$1" ".[] | select(.pid == \$p) | $2" "$T/out"
 }
 
-# pids: those of the array, in its order
+# pids: print those in the array, in its order
 pids()
 {
 	jq -r '[.[].pid] | join(" ")' "$T/out"
@@ -90,22 +90,22 @@ is "$(grep -c 'Begin jemalloc statistics' "$T/out")" 2 'stats, text: both'
 is "$(grep -c '^==> ' "$T/out")" 2 'stats, text: headings'
 all_untouched 'stats'
 
-# --- one that ends before it is its turn ---
-# ends_meanwhile ARGUMENTS...: statistics of several, of which `doomed` ends while those of the first
-# wait for somebody to read them
+# --- a process that ends before its turn ---
+# ends_meanwhile ARGUMENTS...: print statistics of several, of which `doomed` ends while those of
+# the first wait to be read
 ends_meanwhile()
 {
 	rm -f "$T/pipe" && mkfifo "$T/pipe"
 	exec 9<>"$T/pipe"
 	python3 -c 'import fcntl; fcntl.fcntl(9, fcntl.F_SETPIPE_SZ, 4096)' 9<&9
-	: >"$T/err" # what the last one said is not to be taken for what this one says
+	: >"$T/err" # messages of an earlier run must not be taken for those of this one
 	"$CTL" "${patient[@]}" stats -f text "$@" >"$T/pipe" 2>>"$T/err" 9<&- &
 	teller=$!
 	own "$teller"
 	within 60 grep -q '^stopped one thread' "$T/err"
 	kill -KILL "$doomed"
 	wait "$doomed" 2>/dev/null
-	exec 8<"$T/pipe" # before the last other reader goes
+	exec 8<"$T/pipe" # before the last other reader closes it
 	cat <&8 >"$T/out" 9<&- &
 	local reader=$!
 	exec 8<&- 9<&-
@@ -149,8 +149,8 @@ is "$out" true 'and of those who work on one: a value'
 stop_target "$pid"
 all_untouched '--comm'
 
-# --- who started them ---
-# A child of a shell that does not use jemalloc, which is a child of one that does.
+# --- by their ancestors ---
+# A child of a shell without jemalloc, which is a child of a process with it.
 LD_PRELOAD=libjemalloc.so.2 perl -e '$0 = "top"; if (!fork) { delete $ENV{LD_PRELOAD};
 	exec "sh", "-c", "LD_PRELOAD=libjemalloc.so.2 perl -e \"\\\$0 = q(leaf); sleep 1000\"; true" } sleep 1000' &
 top=$!
@@ -183,7 +183,7 @@ ctl_fails 2 no_columns 'list -o: none' list -o ,
 ctl_ok 'list --json' list --json
 is "$(of "$a" .command)" "$T/$comm fd:3 2" 'list --json: the command line'
 
-# --- a journal is looked for where there is one ---
+# --- journals are searched only if there are any ---
 strace -f -o "$T/calls" -e trace=openat "$CTL" list >/dev/null 2>&1
 is "$(grep -cE "openat\([0-9]+, \"[0-9]+\"" "$T/calls")" 0 'list: no journal is looked for that is not there'
 
@@ -193,13 +193,13 @@ base=$hierarchy/jeprof-ctl-test-${T##*.}
 id1=80f5ef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5
 id2=80f5ef0b12bd7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5
 hostile=$'x\e[31m.service'
-# put PID GROUP: into a group below ours
+# put PID GROUP: move it into a group below ours
 put()
 {
 	mkdir -p "$base/$2" && at_end+=("rmdir '$base/$2'") && echo "$1" >"$base/$2/cgroup.procs"
 }
 if [ -n "$hierarchy" ] && mkdir "$base" 2>/dev/null && put "$a" engine.service && put "$b" engine.service/worker; then
-	at_end+=("stop_all; rmdir '$base'/*/*/ '$base'/*/ '$base'") # the deepest first
+	at_end+=("stop_all; rmdir '$base'/*/*/ '$base'/*/ '$base'") # deepest first
 	ctl_ok '--cgroup UNIT' deactivate --cgroup engine.service --json
 	is "$(pids)" "$a $b" '--cgroup UNIT: the groups in it too'
 	ctl_ok '--cgroup PATH' deactivate --cgroup "$base/engine.service/worker" --json
@@ -266,7 +266,7 @@ like "$out" 'argument.x1b\[31m.x0a 1000' 'a hostile command line: one line'
 unlike "$out" $'\e' 'a hostile command line: nothing that a terminal obeys'
 stop_target "$pid"
 
-# --- without rights ---
+# --- without privileges ---
 wrap=(setpriv --reuid=65534 --clear-groups)
 start_victim idle
 nobody=$pid

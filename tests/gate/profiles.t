@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report, diff and convert on made profiles: what is added up, taken away and written is what it
-# is said to be.
+# report, diff and convert on synthetic profiles: sums, differences and written files are correct.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/made.sh
@@ -9,13 +8,13 @@
 
 functions=(main work 'Count::operator--' 'Count::operator--(int)' leaf other)
 
-# of_process FILE PID HOST: it says that it is of that one
+# of_process FILE PID HOST: note in the file that it is from that process
 of_process()
 {
 	printf '# pid %s\n# host %s\n# comm made\n' "$2" "$3" >>"$T/$1"
 }
 
-# --- several profiles of one process are no parts of a whole ---
+# --- several profiles of one process are not parts of a whole ---
 for name in app.77.0.f app.77.1.m1 app.77.20261122T111024Z app.78.1.f other.77.1.f a b c d; do
 	made "$name.heap" '10 1000 4 1 0' '5 500 5 0'
 done
@@ -43,7 +42,7 @@ ctl_ok 'the same pid on two hosts' report "$T/a.heap" "$T/c.heap"
 ctl_ok 'two processes' report "$T/a.heap" "$T/d.heap"
 like "$out" '^inuse_space of made: ' 'two processes: it is of no pid'
 
-# --- diff: of what did not change there is no row ---
+# --- diff: no rows for what did not change ---
 made before.heap '10 1000 4 1 0' '5 500 5 0'
 made after.heap '10 1000 4 1 0' '5 500 5 0' '7 700 4 0'
 ctl_ok 'diff' diff "$T/before.heap" "$T/after.heap"
@@ -54,7 +53,7 @@ is "$(json '[.functions[].function, (.stacks | length)] | tostring')" '["leaf",1
 ctl_ok 'diff of one with itself' diff "$T/before.heap" "$T/before.heap"
 is "$out" 'in use: +0, from 1.5K to 1.5K, and no stack changed' 'diff of one with itself: nothing'
 
-# --- the parts of a difference are of all that changed: what is left of it may be next to nothing ---
+# --- parts of a difference are relative to all changes, as the sum may be almost zero ---
 made less.heap '10 1000000 4 1 0' '5 500 5 0' '1 9000 4 0'
 made more.heap '5 9000 4 0' '5 500 5 0' '9 1000001 5 1 0'
 ctl_ok 'a difference' report --base "$T/less.heap" "$T/more.heap" --unit B
@@ -68,7 +67,7 @@ ctl_ok 'a difference, trimmed' report --base "$T/less.heap" "$T/more.heap" --nod
 like "$out" ' other'$'\n' 'a difference, trimmed: by the same'
 unlike "$(sed '/^$/,$d' "$T/out")" ' main'$'\n' 'a difference, trimmed: main changed by 1'
 
-# --- callgrind: what a function costs is what the calls of it cost, also of one that calls itself ---
+# --- callgrind: the cost of a function is that of all calls of it, even with recursion ---
 made rec.heap '1 1000 4 1 1 1 0' '1 2000 1 4 1 0'
 ctl_ok 'recursion, for callgrind' convert "$T/rec.heap" "$T/rec.callgrind"
 is "$(awk '
@@ -79,7 +78,7 @@ is "$(awk '
 	$'leaf 3000\nwork 3000' 'recursion, for callgrind: each has its cost once'
 like "$(<"$T/rec.callgrind")" $'\ntotals: 3000 2' 'recursion, for callgrind: the total'
 
-# --- symbolized files: "--" is between names, and in some ---
+# --- symbolized files: "--" separates names, but also occurs in some ---
 made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
 sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"
 ctl_ok 'operator--' report "$T/names.heap" --tree
@@ -92,7 +91,7 @@ unlike "$(grep '^0x' "$T/names.raw")" 'operator--' 'operator--, written: jeprof 
 ctl_ok 'operator--, read again' report "$T/names.raw" --tree
 ok 'operator--, read again: the same' cmp "$T/first" "$T/out"
 
-# --- the table is as long as a page, and says what it leaves out ---
+# --- the table has the length of a page, and says what it omits ---
 mapfile -t functions < <(printf 'f%02d\n' {0..29})
 stacks=()
 for i in {1..29}; do
@@ -116,7 +115,7 @@ ctl_ok 'report -o, of no suffix' report "$T/rec.heap" -o "$T/by-suffix.txt"
 like "$(<"$T/by-suffix.txt")" '^inuse_space' 'report -o, of no suffix: a table'
 ctl_ok 'report --json -o' report --json "$T/rec.heap" -o "$T/by-suffix.html"
 like "$(<"$T/by-suffix.html")" '^\{' 'report --json -o: what was asked for'
-# meant OPTION WHAT
+# meant OPTION WHAT: the message must suggest WHAT
 meant()
 {
 	ctl_fails 2 'option_unknown did_you_mean' "$1" report "$1" "$T/rec.heap"
@@ -145,7 +144,7 @@ for file in x.txt -; do
 	ctl_fails 2 'format_not_inferred name_a_suffix' "convert to $file: no suffix of a format" convert "$T/less.heap" "$file"
 done
 
-# --- packed ---
+# --- compressed ---
 ctl_ok 'plain' report "$T/rec.heap" --tree
 cp "$T/out" "$T/first"
 gzip -k "$T/rec.heap" "$T/names.raw"
@@ -170,7 +169,7 @@ ctl_ok 'for pprof' convert "$T/rec.heap" "$T/rec.pb.gz"
 ctl_ok 'for pprof: it is read, too' report "$T/rec.pb.gz"
 printf 'neither\n' | gzip >"$T/neither.gz"
 ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'packed, and neither' report "$T/neither.gz"
-# 2 GiB and more in 10 MB, of which each line may stand in a profile.
+# More than 2 GiB in 10 MB, in which each line may occur in a profile.
 {
 	printf 'heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' | gzip
 	head -c 60M /dev/zero | tr '\0' x | gzip -1 >"$T/line.gz"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tracer is killed at each of its ptrace(2) requests in turn: "nothing was changed" is said
-# until registers are set for the first time, and never after it.
+# The tracer is killed at each of its ptrace(2) requests in turn: "nothing was changed" must be
+# reported until registers are set for the first time, and never afterwards.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Its threads only nap, so that no registers are set to hide an EINTR.
+# Its threads only sleep, so that no registers are set to hide an EINTR.
 LIE=honest start_victim lied-to
 snapshot "$pid"
 
-# The same run, killed at its request NUMBER. Sets `status` and `err`.
+# kill_at NUMBER MODE: the same run, killed at that request. Sets `status` and `err`.
 kill_at()
 {
 	strace -f -qq -e trace=ptrace -e "inject=ptrace:signal=KILL:when=$1" -o "$T/killed" \
@@ -18,7 +18,7 @@ kill_at()
 	err=$(head -n 1 "$T/err")
 }
 
-# What the tracers of that run had come to: nothing, sent (a thread was sent off), call
+# reached MODE: print how far the tracers got: nothing, sent (a thread was sent off), call
 reached()
 {
 	awk -v mode="$1" '
