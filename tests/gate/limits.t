@@ -19,8 +19,8 @@ switches()
 	is "$(json .changed)" true "$name: changed back"
 }
 
-# no_dump NAME STATUS IDS ARGUMENTS...: a dump must be refused, say why and how to fix it, and leave
-# no file behind
+# no_dump NAME STATUS IDS ARGUMENTS...: a dump is refused, with a reason and a fix, and leaves no
+# file
 no_dump()
 {
 	local name=$1 want=$2 ids=$3 file=$T/no.heap
@@ -53,8 +53,7 @@ checked_ready()
 }
 
 # --- no more threads: RLIMIT_NPROC (which does not apply to root), pids.max, RLIMIT_AS ---
-# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: a thread must be refused; arguments are for
-# activate
+# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: refuse a thread; the arguments are for activate
 no_threads()
 {
 	local name=$1

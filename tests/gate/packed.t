@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Compressed debug data: the same names as from plain data, without the memory for all of it, which
-# is only taken if it cannot be unpacked to a file. Also broken data, and that nothing is left
-# behind.
+# Compressed debug data: the same names as from plain data. It takes memory for all of it only if it
+# cannot be unpacked to a file. Also broken data, and that nothing is left behind.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# record at another sample rate, until memory has grown, and with lines of progress.
+# record with another sample rate, until memory has grown, and with progress on lines.
 
-# A /run of our own, so that no other test's recordings are undone here.
+# A private /run, so that no other test's recordings are undone here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -10,10 +10,10 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/recording.sh
 . tests/recording.sh
 
-# A small object that is sampled costs 16 KiB: few are.
+# A small sampled object takes 16 KiB: only a few are sampled.
 export MALLOC_CONF=$PROF,lg_prof_sample:17
 
-# value NAME: of the target
+# value NAME: print a value of the target
 value()
 {
 	"$CTL" "${patient[@]}" get "$pid" "$1" -q
@@ -86,7 +86,7 @@ ctl_fails 2 'until_unknown until_examples' 'no condition' record "$pid" --until 
 ctl_fails 2 'in_until not_a_percentage' 'no percentage' record "$pid" --until rss+x%
 assert_untouched "$pid" 'a condition leaves it untouched'
 stop_target "$pid"
-# Of a control group: of 64 MiB.
+# A limit of a control group: 64 MiB.
 start_victim leaky
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
 group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
@@ -102,7 +102,7 @@ else
 fi
 stop_target "$pid"
 rmdir "$group" 2>/dev/null
-# A program whose memory grows when it is told to.
+# A program whose memory grows on request.
 start_mapper
 start_recording --until rss+50M --interval 300s
 ok 'until it grows: it waits' kill -0 "$recorder"
@@ -119,7 +119,7 @@ is "$?" 0 'a rate of growth: it ends'
 like "$(<"$T/bg.err")" ', until \+50%/1h; ' 'a rate of growth: it is said'
 stop_target "$pid"
 
-# --- lines of progress ---
+# --- progress on lines ---
 start_victim leaky
 ctl_ok 'progress' record "$pid" -d 3s --progress 100ms -o "$T/lines.heap"
 like "$err" "recording $pid \(leaky\): [0-3] of 3 s, allocated [^,]* at first, RSS " 'progress: a line for each'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# record of several processes: all at once, one of them stopped at a time; and what is left when it
-# is interrupted or killed.
+# record of several processes: all at once, with one of them stopped at a time; and what is left
+# when it is interrupted or killed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -22,7 +22,7 @@ of()
 	jq -r --argjson p "$1" ".[] | select(.pid == \$p) | $2" "$T/out"
 }
 
-# how_many_on: of how many profiling is on
+# how_many_on: print for each process whether profiling is on
 how_many_on()
 {
 	"$CTL" "${patient[@]}" get "${targets[0]}" prof.active -q
@@ -35,7 +35,7 @@ is_all()
 	[ "$(how_many_on | sort | uniq -c | tr -s ' ')" = " 3 $1" ]
 }
 
-# What they hold grows of itself while they are sampled: each part begins with another photo.
+# Their memory grows by itself while they are sampled: each part takes a new snapshot.
 untouched()
 {
 	for p in "${targets[@]}"; do
@@ -48,7 +48,7 @@ journals()
 	find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l
 }
 
-# begin: a recording of all in the background, until all are on; sets `recorder`
+# begin: record all in the background, and wait until all are on. Sets `recorder`.
 begin()
 {
 	"$CTL" "${patient[@]}" record "${targets[@]}" --wait 30s -d 10m -o "$T/p/" "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -57,7 +57,7 @@ begin()
 	ok 'a recording of three: it has begun' within 60 eval '[ "$(journals)" = 3 ] && is_all true' || diag "$(<"$T/err")"
 }
 
-# --- the whole of it ---
+# --- a complete recording ---
 run_ctl record "${targets[@]}" "$off" -d 300ms -o "$T/p/" --json
 is "$status" 6 'three, and one that cannot be: its reason is the exit status' || diag "$err$out"
 is "$(jq -r '[.[].pid] | sort | join(" ")' "$T/out")" "$(printf '%s\n' "${targets[@]}" "$off" | sort -n | paste -sd ' ')" \
@@ -80,7 +80,7 @@ untouched 'record'
 rm "$T/p/"*
 
 # --- one at a time ---
-# Who traces is a process made for one target and one visit: its calls are in one piece.
+# Each tracer is a process for one target and one visit: its calls must be contiguous.
 timeout 120 strace -f -o "$T/cut" -e trace=ptrace "$CTL" "${patient[@]}" record "${targets[@]}" -d 100ms -o "$T/p/" >/dev/null 2>&1
 tracers=$(awk '/ptrace\(/ { print $1 }' "$T/cut" | uniq)
 ok 'one at a time: control: there are tracers' test "$(wc -l <<<"$tracers")" -ge 6
@@ -99,7 +99,7 @@ ok 'interrupted: all are off again' is_all false
 untouched 'interrupted'
 
 # --- Ctrl-C again, while profiles are read ---
-# lock_reports: takes the turn to read profiles from the recorder's children; sets `holder`
+# lock_reports: lock the turn in which the recorder's children read profiles. Sets `holder`.
 lock_reports()
 {
 	local fd
@@ -131,8 +131,8 @@ end_child "$holder" -KILL
 untouched 'interrupted twice'
 rm "$T/p/"*
 
-# --- Ctrl-C before it has begun ---
-# Whoever has the first turn, of which nothing is promised.
+# --- Ctrl-C before the beginning ---
+# Any of them may have the first turn: the order is not defined.
 strace -qq "${targets[@]/#/-p}" -o /dev/null &
 strace=$!
 own "$strace"
@@ -142,7 +142,7 @@ done
 "$CTL" "${patient[@]}" record "${targets[@]}" --wait 10m -d 10m -o "$T/p/" >"$T/out" 2>"$T/err" </dev/null &
 recorder=$!
 own "$recorder"
-# Whoever has its turn waits for the other tracer, and the rest for their turn.
+# The one that has the turn waits for the other tracer, the rest wait for their turn.
 ok 'interrupted at first: it waits' within 60 eval '[ "$(pgrep -cP "$recorder")" = 3 ]'
 kill -INT "$recorder"
 ok 'interrupted at first: it ends' within 60 eval '! kill -0 "$recorder"' || kill -KILL "$recorder"
@@ -160,7 +160,7 @@ is "$(grep -c '(at the end)' "$T/out")" 3 'stderr is closed: the others are reco
 untouched 'stderr is closed'
 rm -f "$T/p/"*
 
-# --- we are killed ---
+# --- the recorder is killed ---
 begin --force
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
@@ -168,7 +168,7 @@ ok 'killed: the others end with care' within 60 eval '[ "$(journals)" = 0 ] && i
 untouched 'killed'
 rm "$T/p/"*
 
-# --- all of us are killed ---
+# --- all our processes are killed ---
 begin
 mapfile -t children < <(pgrep -P "$recorder")
 is "${#children[@]}" 3 'all killed: control: a child for each'

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# record: one command that leaves the target as it was, however it ends; and undo, for when
-# it was killed.
+# record: one command that leaves the target as it was, however it ends; undo, if it was killed.
 
-# A /run of our own, so that no other test's recordings are undone here.
+# A private /run, so that no other test's recordings are undone here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -13,7 +12,7 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 
 export MALLOC_CONF=$PROF
 
-# --- the whole of it ---
+# --- a complete recording ---
 start_victim leaky
 snapshot "$pid"
 ctl_ok 'record' record "$pid" -d 1s -o "$T/one.heap" --json
@@ -34,7 +33,7 @@ ctl_fails 2 keep_without_interval '--keep alone is refused' record "$pid" --keep
 is "$(active_of "$pid")" false 'refusals turn nothing on'
 ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
 like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
-# No less than it was told to, and no more than the last profile, which comes then, says.
+# At least as long as requested, and no longer than the last profile says, which is written later.
 said=$(sed -nE 's/^recorded .* for ([0-9]+\.[0-9]) s;.*/\1/p' <<<"$err")
 ok 'record for people: how long' awk -v said="$said" -v ns="$(sed -n 's/^# duration_ns //p' "$T/two.heap")" \
 	'BEGIN { exit !(said >= 0.3 && said <= ns / 1e9) }' || diag "$err"
@@ -57,7 +56,7 @@ ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --in
 ctl_fails 2 'in_option must_be_more_than_0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
 ctl_fails 2 'interval_too_long record_for_longer' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
 ctl_fails 2 'in_option must_be_more_than_0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
-# On a terminal, how long it takes yet. What depends on time is in tests/long/record.t.
+# On a terminal, it shows the time left. tests/long/record.t tests what depends on time.
 on_terminal 130 -d 3s
 like "$(<"$T/tty130")" "\\[[#.]+\\] [123]s left, $first, $rss" 'record on a terminal: progress'
 unlike "$(<"$T/tty130")" "left, $now" 'record on a terminal: no growth of what was counted once'
@@ -80,7 +79,8 @@ is "$(awk -v said="$recorded" -v now="$now" 'BEGIN { split(said, a)
 stop_target "$pid"
 pid=$leaky
 
-# Each part has its own photograph: jemalloc and the C library keep some memory (tests/gate/twice.t).
+# Each part takes its own snapshot: jemalloc and the C library keep some memory
+# (tests/gate/twice.t).
 # --- a series ---
 snapshot "$pid"
 ctl_ok 'a series' record "$pid" -d 2s --interval 200ms --keep 3 -o "$T/s.heap" --json
@@ -103,7 +103,7 @@ for signal in INT TERM HUP; do
 done
 assert_untouched "$pid" 'signals leave it untouched'
 
-# --- somebody else turns it off ---
+# --- another user turns it off ---
 start_recording -d 300s
 ctl_ok 'turned off meanwhile' deactivate "$pid"
 kill -TERM "$recorder"
@@ -131,7 +131,7 @@ wait "$recorder"
 is "$(active_of "$pid")" false 'two at once: and puts back'
 assert_untouched "$pid" 'two at once leave it untouched'
 
-# --- somebody else's ---
+# --- profiling that others turned on ---
 snapshot "$pid"
 "$CTL" "${patient[@]}" activate "$pid" >/dev/null 2>&1
 ctl_ok 'profiling that is on' record "$pid" -d 300ms -o "$T/adopted.heap" --json
@@ -163,13 +163,13 @@ like "$err" "warning: prof.thread_active_init is false.*threads $pid --activate 
 assert_untouched "$pid" 'a program that was started with it: untouched'
 pid=$mine
 
-# has_slept PID TIMES: so often at least
+# has_slept PID TIMES: at least that often
 has_slept()
 {
 	[ "$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status")" -ge "$2" ]
 }
 
-# --- memory that grows, and is not jemalloc's ---
+# --- memory grows, but not in jemalloc ---
 start_mapper
 start_recording -d 300s
 echo >"$T/map"
@@ -215,7 +215,7 @@ for _ in {1..5}; do
 	wait "$recorder" 2>/dev/null
 done
 is "$states" '0 undone 0 undone 0 undone 0 undone 0 undone ' 'undo right after a kill: one that is dying is not at work'
-# One that takes long to die: it has its lock as long.
+# A recorder that takes long to die holds its lock until then.
 start_recording -d 300s
 mkfifo "$T/go"
 tests/drivers/linger "$recorder" <>"$T/go" >"$T/linger" 2>&1 &
@@ -244,7 +244,7 @@ assert_untouched "$pid" 'killed and undone, it is untouched'
 # --- it is killed, and then the user decides ---
 decided=$pid
 snapshot "$decided"
-# kill_recording: one that has turned profiling on
+# kill_recording: kill a recording that has turned profiling on
 kill_recording()
 {
 	pid=$decided
@@ -278,7 +278,7 @@ wait "$recorder"
 is "$(active_of "$decided")" false 'and so it is'
 assert_untouched "$decided" 'the user decides: untouched'
 
-# --- journals that are not ours ---
+# --- journals of others ---
 snapshot "$pid"
 ln -s "$T/elsewhere" "/run/jeprof-ctl/$pid"
 ctl_fails 4 'journal_foreign check_owner_and_remove' 'a link is not followed' record "$pid" -d 1s -o "$T/l.heap"
@@ -332,7 +332,7 @@ wait "$recorder"
 newest=$(find "$T" -name 'fallen.0*.heap' | sort | tail -n 1)
 like "$(<"$T/bg.err")" "fix: see the profiles so far: $T/fallen.base.heap, and 2 up to $newest" 'the target ends in a series: what is left of it'
 
-# --- it becomes another program: what was changed is gone with the old one ---
+# --- it becomes another program: changes are gone with the old one ---
 start_victim leaky
 start_recording -d 300s
 printf '\377%.0s' 1 2 3 4 5 6 7 8 | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc 2>/dev/null
@@ -353,7 +353,7 @@ is "$("$CTL" "${patient[@]}" get "$pid" prof.thread_active_init -q)" false 'prof
 assert_untouched "$pid" 'prof.thread_active_init: untouched'
 stop_target "$pid"
 
-# --- where it cannot be ---
+# --- not possible ---
 MALLOC_CONF=prof:false start_victim leaky
 snapshot "$pid"
 ctl_fails 6 'opt_prof_false restart_with_prof' 'without opt.prof' record "$pid" -d 1s -o "$T/no.heap"
@@ -376,7 +376,7 @@ ok 'another user: its profile' is_profile "$T/out.d/u.heap"
 assert_untouched "$pid" 'another user: untouched'
 stop_target "$pid"
 
-# --- a real one ---
+# --- a real program ---
 start_redis
 load_redis 5000
 snapshot "$pid"

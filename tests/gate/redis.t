@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command on Debian's redis-server, whose own DEBUG MALLCTL is the independent witness.
+# All commands on Debian's redis-server, whose own DEBUG MALLCTL is the independent witness.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,7 +9,8 @@ mallctl()
 	redis DEBUG MALLCTL "$1"
 }
 
-# A bool can only be asked by writing it: redis answers what it was, and gets that back.
+# switch NAME: print a bool, which can only be read by writing it: redis prints the old value, which
+# is then restored
 switch()
 {
 	local old
@@ -19,7 +20,7 @@ switch()
 	echo "$old"
 }
 
-# The records of a profile: each stack with its counters over all threads.
+# records_of FILE: print the records of a profile: each stack with its counters for all threads
 records_of()
 {
 	awk '/^@/ { stack = $0; getline; print stack, $0 }' "$1" | sort
@@ -29,7 +30,7 @@ MALLOC_CONF=$PROF start_redis
 load_redis 5000
 snapshot "$pid"
 
-# --- looking ---
+# --- inspection ---
 ctl_ok 'check' check "$pid" --json
 is "$(json .ready)" true 'check: ready'
 is "$(json .pid)" "$pid" 'check: names the process'
@@ -64,7 +65,7 @@ ctl_ok 'deactivate' deactivate "$pid" --json
 is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'deactivate: changed'
 is "$(switch prof.active)" 0 'redis says that it is not active any more'
 
-# Ours between two of redis's own: while those agree, ours must agree with them.
+# Our dump is taken between two of redis's own: if those are equal, ours must be, too.
 for attempt in 1 2 3 4 5; do
 	redis DEBUG MALLCTL-STR prof.dump "$T/oracle1.heap" >/dev/null
 	rm -f "$T/ours.heap"
@@ -110,7 +111,7 @@ is "$(mallctl prof.lg_sample)" 14 'redis says the new rate'
 ctl_ok 'reset --sample-rate' reset "$pid" --sample-rate 64K
 is "$(mallctl prof.lg_sample)" 16 'redis says the new rate again'
 unlike "$err" 'keeps the old rate' 'a coarser rate: nothing is said'
-# Until a sample that is far away, a new rate does not count.
+# A new rate has no effect until the next sample, which is far away.
 ctl_ok 'reset to a rate that never comes' reset "$pid" --sample-rate 1T
 sample_some()
 {

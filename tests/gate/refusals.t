@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each refusal: its exit status, its cause, its fix, and a target that noticed nothing.
+# Each refusal: its exit status, its cause, its fix, and a target that is not affected.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF
 
-# has_fix REGEX NAME: the second line of the last message
+# has_fix REGEX NAME: the last message must suggest this fix
 has_fix()
 {
 	like "$err" "fix: .*($1)" "$2: says what to do"
@@ -36,7 +36,7 @@ like "$(json .error.message)" 'process' 'with --json: its message'
 ctl_fails 3 no_process 'pid 4194304 and more' activate 4999999
 ctl_fails 3 'name_not_there see_list' 'no process of that name' activate --comm nobody-has-this
 
-# A thread's id is no process.
+# The id of a thread is not a process.
 start_victim idle 2
 snapshot "$pid"
 for tid in "/proc/$pid/task"/*; do
@@ -47,7 +47,7 @@ done
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- it ends meanwhile: whichever moment, it is said, in time, and never with 0 and no file ---
+# --- it ends meanwhile: at any moment, that is reported in time, never with 0 and no file ---
 odd=''
 for i in 1 2 3 4 5 6 7 8; do
 	start_victim busy 2
@@ -78,7 +78,7 @@ is "$(json .ready)" false 'a program without jemalloc: not ready'
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- profiling is not there ---
+# --- no profiling ---
 MALLOC_CONF='' start_redis
 snapshot "$pid"
 for command in activate dump reset; do
@@ -104,7 +104,7 @@ for v in je rjem; do
 	stop_target "$pid"
 done
 
-# --- a caller without the right ---
+# --- a caller without privileges ---
 start_victim idle
 snapshot "$pid"
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
@@ -179,7 +179,7 @@ else
 	skip 'the kernel does not run x32 programs' 'an x32 target'
 fi
 
-# --- seccomp: what is advised works ---
+# --- seccomp: the suggested fixes work ---
 walled()
 {
 	start_victim walled "$@"
@@ -226,7 +226,7 @@ ok 'no profile is left' test ! -e "$T/no.heap"
 # --- a kernel thread, a zombie, ourselves ---
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
-# A shell would still wait for its child: that ends when its parent is none any more.
+# A shell would still wait for its child, so that ends after its parent has executed sleep(1).
 bash -c 'until grep -q sleep /proc/$$/comm; do :; done & echo $!; exec sleep 60' >"$T/zombie" &
 pid=$!
 own "$pid"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of addresses in a process, as remote symbolization asks for them: those that LLVM finds,
-# and those of a profile of it. Nothing in the process stops.
+# Names of addresses in a process, as in remote symbolization: the same as LLVM finds, and as in a
+# profile of it. Nothing in the process is stopped.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,7 +9,7 @@ export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:0
 export XDG_CACHE_HOME=$T/cache
 verbs=$B/tests/drivers/verbs
 
-# named ADDRESS...: what is answered, in $out
+# named ADDRESS...: ask for their names. Sets `status`, `out` and `err`.
 named()
 {
 	tr ' ' '\n' <<<"$*" | "$verbs" symbols "$pid" >"$T/out" 2>"$T/err"
@@ -18,7 +18,7 @@ named()
 	err=$(<"$T/err")
 }
 
-# Four functions in a row, of which one was inlined into two others.
+# Four functions in a row; one is inlined into two others.
 cat >"$T/app.cc" <<'SOURCE'
 #include <cstdlib>
 #include <unistd.h>
@@ -40,7 +40,7 @@ base=$((0x$(grep -m 1 -F "$T/app" "/proc/$pid/maps" | cut -d - -f 1)))
 snapshot "$pid"
 before=$(grep ctxt "/proc/$pid/status")
 
-# addresses_of FUNCTION [BIAS]: each byte of it, as the file has them
+# addresses_of FUNCTION [BIAS]: print the address of each byte of it, as in the file
 addresses_of()
 {
 	local start size
@@ -49,12 +49,12 @@ addresses_of()
 	seq -f %.0f $((0x$start + ${2:-0})) $((0x$start + ${2:-0} + 0x$size - 1)) | xargs printf '0x%016x\n'
 }
 
-# --- every byte of a function, by other eyes ---
+# --- every byte of a function, compared with LLVM ---
 
 for function in outer _ZN2ItmmEi main; do
 	addresses_of "$function" >"$T/places"
 	ok "$function: it is not empty" test "$(wc -l <"$T/places")" -gt 10
-	# The innermost first, a function on each other line.
+	# The innermost comes first; functions are on every other line.
 	xargs llvm-addr2line -aifC -e "$T/app" <"$T/places" | awk '
 		function flush() { if (names) print names; names = "" }
 		/^0x/ { flush(); next }
@@ -70,12 +70,12 @@ done
 is "$(grep ctxt "/proc/$pid/status")" "$before" 'it never ran meanwhile'
 assert_untouched "$pid"
 
-# --- the same as of a profile ---
+# --- the same as in a profile ---
 
 ctl_ok 'a profile' dump "$pid" -o "$T/it.heap"
 ctl_ok 'a profile: its names' convert "$T/it.heap" "$T/it.raw"
 sed -n '/^--- symbol/,/^---$/s/^\(0x[0-9a-f]*\) /\1\t/p' "$T/it.raw" | sort >"$T/all"
-# Those of calls: of its innermost places the profile does not say what they are.
+# Only addresses of calls: the profile does not say what the innermost ones are.
 grep -oE '0x[0-9a-f]+' <(grep '^@' "$T/it.heap") | sort -u |
 	while read -r at; do printf '0x%016x\n' $((at - 1)); done | sort >"$T/addresses"
 join -t $'\t' "$T/addresses" "$T/all" | grep -v $'\t\\[0x' >"$T/theirs"
@@ -83,7 +83,7 @@ ok 'a profile: it has calls' test "$(wc -l <"$T/theirs")" -gt 5
 named "$(<"$T/addresses")"
 is "$(sort "$T/out" | diff - "$T/theirs")" '' 'the same names as of a profile'
 
-# --- as jeprof asks, and reads ---
+# --- for jeprof ---
 
 named "$(<"$T/addresses") $(<"$T/addresses")"
 is "$(sort "$T/out" | diff - "$T/theirs")" '' 'what is asked twice is answered once'
@@ -97,7 +97,7 @@ jeprof --text --show_bytes "$T/answered.raw" 2>/dev/null >"$T/theirs"
 like "$(<"$T/theirs")" $'\n +224 [^\n]* 224 [^\n]* innermost \\(inline\\)\n' 'jeprof: who allocated'
 like "$(<"$T/theirs")" $'\n +0 [^\n]* 112 [^\n]* inner \\(inline\\)\n' 'jeprof: within what it was inlined into'
 
-# --- what has no name ---
+# --- addresses without a name ---
 
 named 0x0 0x1000 0xffffffffffffffff "$(grep -m 1 -F '[heap]' "/proc/$pid/maps" | cut -d - -f 1)"
 is "$status,$out,$err" '0,,' 'what lies in no image has no line'
@@ -115,7 +115,7 @@ named "$at"
 is "$out" "$at	[bare+0x$(nm "$T/app" | awk '$3 == "main" { sub(/^0+/, "", $1); print $1 }')]" \
 	'a function without a name is called by where it begins'
 
-# --- limits, and who is not there ---
+# --- limits, and no such process ---
 
 seq -f %.0f 1 65536 | xargs printf '%x ' >"$T/most"
 named "$(<"$T/most")"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A profile that a program wrote itself has no build ids: of a file that was replaced or changed
-# since, no name is used, and the reason is said.
+# A profile that a program wrote by itself has no build ids: names from a file that was replaced or
+# changed since are not used, and the reason is reported.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Two functions of which only the place tells which one allocated: in the other build they are swapped.
+# Two functions that only their addresses tell apart: in the other build they are swapped.
 leaker='__attribute__((noinline)) void real_leaker(void) { for (int i = 0; i < 500; i++) kept = malloc(3000); }'
 innocent='__attribute__((noinline)) void innocent(void) { for (int i = 0; i < 500; i++) kept = calloc(1, 16); }'
 program()
@@ -24,7 +24,7 @@ mv "$T"/dumps/own.*.heap "$T/own.heap" || bail_out 'no dump'
 unlike "$(<"$T/own.heap")" 'build-id' 'the program'"'"'s own dump: no build id'
 inode=$(stat -c %i "$T/app")
 
-# named TITLE ARGUMENTS...: the functions are the right ones, without a warning of the program
+# named TITLE ARGUMENTS...: the functions must be right, without a warning about the program
 named()
 {
 	local title=$1
@@ -36,7 +36,7 @@ named()
 	unlike "$err" "$T/app .*(inode|changed|deleted)" "$title: no warning"
 }
 
-# refused TITLE WHY [ARGUMENTS...]: no names of the program, and one warning that says why
+# refused TITLE WHY [ARGUMENTS...]: no names of the program, and one warning with the reason
 refused()
 {
 	local title=$1 why=$2
@@ -51,7 +51,7 @@ refused()
 
 named 'as it was'
 
-# Another file by renaming, as a package manager does it.
+# Another file is renamed to its name, as by a package manager.
 mv "$T/app" "$T/app.old"
 cp "$T/other" "$T/app"
 refused 'replaced' "warning: $T/app is not the file that was mapped \(inode $inode then, $(stat -c %i "$T/app") here\)"
@@ -67,25 +67,25 @@ like "$err" 'is not the file that was mapped' 'replaced, diff: said so'
 run_ctl bundle "$T/own.heap" -o "$T/own.tar" --trust-images
 like "$(tar xzOf "$T/own.tar" --wildcards '*/profile.raw')" innocent 'bundle --trust-images'
 
-# The same file, moved away and back: its ctime is later now, whatever is in it.
+# The same file, moved away and back: its ctime has changed, whatever its contents.
 mv "$T/app.old" "$T/app"
 refused 'changed' "warning: $T/app was changed on [0-9-]+ [0-9:]+ UTC, after the profile was written"
 touch "$T/own.heap"
 named 'the profile is newer'
 
-# Another device number is no other file.
+# Another device number is not another file.
 sed -i -E "s| [0-9a-f]+:[0-9a-f]+ ($inode +$T/app)| 7f:7f \1|" "$T/own.heap"
 like "$(<"$T/own.heap")" " 7f:7f $inode " 'another device number: there'
 named 'another device number'
 
-# Deleted when the profile was written, and two files of one path.
+# Deleted when the profile was written; then, two files with the same path.
 cp "$T/own.heap" "$T/kept.heap"
 sed -i "s|$T/app\$|& (deleted)|" "$T/own.heap"
 refused 'deleted' "warning: $T/app had been deleted when the profile was written"
 sed "s| $inode\( *$T/app\)\$| 77\1|" "$T/kept.heap" >"$T/own.heap"
 refused 'two files' "warning: the profiles are of two files $T/app \(inode $inode and 77\)" "$T/kept.heap"
 
-# A build id in the profile decides alone.
+# If the profile has a build id, only that counts.
 cp "$T/kept.heap" "$T/own.heap"
 code=$(awk -v path="$T/app" '$NF == path && $2 ~ /x/ { print $1; exit }' "$T/own.heap")
 printf '# build-id %s %s\n' "$code" "$(readelf -n "$T/app" | awk '/Build ID:/ { print $3 }')" >>"$T/own.heap"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report of a process: what it dumps now, shown at once, and kept where that is asked for.
+# report of a process: it dumps, shows the profile immediately, and saves it only on request.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -34,7 +34,7 @@ like "$out" '% of the sum of all absolute changes' '--base: what has grown since
 is "$(ls -A "$here")" $'kept.heap\nout.folded' 'no other file is left'
 assert_untouched "$pid" '--comm, --pid, --save: it is untouched'
 
-# --- what can be refused is refused before the process is touched ---
+# --- refusals come before the process is touched ---
 snapshot "$pid"
 ctl_fails 10 'output_exists choose_or_force' 'an output that exists' report "$pid" -o out.folded
 ctl_fails 10 'output_exists choose_or_force' 'a profile that exists' report "$pid" --save kept.heap
@@ -46,7 +46,7 @@ ctl_fails 3 no_process 'no such process' report 4194304
 ctl_fails 1 'in_file file_unopened' 'two words are files' report "$pid" 4194304
 assert_untouched "$pid" 'refusals leave it untouched'
 
-# --- a file that has the name of a process ---
+# --- a file named like a process ---
 cp "$here/kept.heap" "$here/$pid"
 snapshot "$pid"
 ctl_ok 'both' report ./"$pid"
@@ -91,7 +91,7 @@ is "$status $(json .processes)" '6 2' 'one of three cannot be: the others are ad
 like "$err" "opt.prof is false in $pid .*1 of 3 processes failed: $pid \\(no_profiling\\)" 'one of three cannot be: said so'
 run_ctl report --children "$$" --cgroup /nowhere
 is "$status" 3 'none of those'
-# As if all had ended since they were found: the last look at the first of them is that of its dump.
+# As if all had ended since they were found: the last inspection of the first one is for the dump.
 traced=(strace -o "$T/trace" -e trace=pidfd_open -e signal=none)
 runner+=("${traced[@]}")
 run_ctl report --comm redis-server

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report and convert: to the byte what jeprof makes of programs with symbols, and right where
-# jeprof is not, on profiles that real processes wrote of themselves.
+# report and convert: byte-identical to jeprof for programs with symbols, and right where jeprof is
+# not, for profiles that real processes wrote by themselves.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 # shellcheck source=tests/forest.sh
 . tests/forest.sh
 
-# --- as jeprof (tests/system/forest.t has its other modes) ---
+# --- same as jeprof (tests/system/forest.t has its other modes) ---
 same 'functions'
 like "$out" 'oak::grow@' 'functions: overloads are told apart'
 like "$out" ' \(inline\)' 'functions: inlined calls are shown'
@@ -121,7 +121,7 @@ printf 'one\e[31m line\n' >"$T/source.cc"
 ctl_ok 'list: shorter' report --list '^walk' "$T/listed.heap"
 unlike "$out" $'\e' 'list: nothing in it does anything to a terminal'
 rm "$T/source.cc"
-# no_source WHY NAME: what is at the path of the source is not read
+# no_source WHY NAME: the file at the path of the source must not be read
 no_source()
 {
 	ctl_ok "list: $2" report --list '^walk' "$T/listed.heap"
@@ -156,7 +156,7 @@ ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"
 jeprof_text
 jeprof --text --focus='^walk$' "$T/end.raw" 2>/dev/null >"$T/raw.out"
 is "$(sed 1q "$T/raw.out")" "$(sed 1q "$T/jeprof.out")" 'raw: jeprof reads it without the program, and has the same total'
-# back: that it was moved changed it, and the profiles are newer again
+# back: move the program back, which changes its ctime, and make the profiles newer again
 back()
 {
 	mv "$T/gone" "$T/forest"
@@ -188,7 +188,7 @@ ctl_ok 'raw of a difference, directly' report --json --base "$T/fat.heap" "$T/en
 ok 'raw of a difference: as much' awk -v a="$grown" -v b="$(json .shown)" 'BEGIN { exit !(a > 0 && a > b * 0.98 && a < b * 1.02) }'
 ctl_fails 1 'raw_no_difference leave_out_what_shrank' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
 
-# --- one with names and one without: what only the second has is looked up as well ---
+# --- one with names and one without: what only the second has is also looked up ---
 ctl_ok 'the base with its names' report -f raw "$T/base.heap" -o "$T/base.raw"
 for pair in "base.raw end.heap" "end.heap base.raw" "end.raw base.heap"; do
 	read -r one other <<<"$pair"
@@ -202,14 +202,14 @@ for pair in "base.raw end.heap" "end.heap base.raw" "end.raw base.heap"; do
 	ok "diff $pair: the same names as from neither" cmp "$T/bare.out" "$T/out"
 done
 
-# --- a name as long as a page ---
+# --- a very long name ---
 long=$(printf 'g%.0s' {1..400})
 sed "s/\tkeep\tkeep\$/\t$long\t$long/" "$T/end.raw" >"$T/long.raw"
 printf 'heap_v2/2048\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/nothing.heap"
 ctl_ok 'a long name: diff' diff "$T/nothing.heap" "$T/long.raw"
 like "$out" ' \+[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +g{100,}\.\.\.'$'\n' 'a long name: shows where it was cut'
 
-# --- two sample rates: raw is samples, and has one ---
+# --- two sample rates: raw counts samples, and has one rate ---
 sed '1s/.*/heap_v2\/65536/' "$T/base.heap" >"$T/rare.heap"
 ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
 unlike "$out" 'one sample per' 'two rates: neither is said to be that of both'
@@ -220,7 +220,7 @@ for how in text tree jeprof folded; do
 	"$CTL" report -f "$how" "$T/end.heap" >/dev/full 2>"$T/err"
 	like "$? $(<"$T/err")" '^10 jeprof-ctl: cannot write .*: No space left on device$' "a full device: $how"
 done
-# What reads may have seen enough. Python starts it with an ignored SIGPIPE, as services are.
+# A reader may have seen enough. Python starts it with SIGPIPE ignored, as services are.
 unread()
 {
 	python3 - "$CTL" "$@" 2>"$T/err" <<'END'
@@ -240,7 +240,7 @@ unread diff "$T/base.heap" "$T/end.heap"
 unread bundle "$T/end.heap" -o -
 unread report --help
 
-# --- a difference: what shrank most is as far up as what grew most ---
+# --- a difference: what shrank most is sorted with what grew most ---
 ctl_ok 'less' report --base "$T/end.heap" "$T/base.heap" -n 1 -q
 like "$out" $'  function\n *-[0-9.]+[KM] ' 'less: the first row is the one that shrank most'
 unlike "$out" '-0\.0%' 'less: no part of nothing'
@@ -254,7 +254,7 @@ same_run=$(json '.rows | map(select(.name | startswith("oak::"))) | length')
 ctl_ok 'the base of another run' report --base "$T/base.heap" "$T/end2.heap" --json -n 0
 is "$(json '.rows | map(select(.name | startswith("oak::"))) | length')" "$same_run" 'the base of another run: its addresses are moved'
 
-# --- stripped: jeprof makes names up ---
+# --- stripped: jeprof invents names ---
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:12 start_redis
 load_redis 5000
 snapshot "$pid"
@@ -263,13 +263,13 @@ assert_untouched "$pid" 'redis is untouched'
 stop_target "$pid"
 jeprof --text "$(command -v redis-server)" "$T/redis.heap" 2>/dev/null >"$T/jeprof.out"
 ctl_ok 'stripped' report "$T/redis.heap" -n 0 --no-fold
-# jeprof names whatever symbol comes before, though it ended long ago.
+# jeprof prints the preceding symbol, even if that ended before the address.
 like "$(<"$T/jeprof.out")" 'std::__throw_ios_failure' 'stripped: jeprof says that an exception was thrown'
 unlike "$out" '__throw_ios_failure' 'stripped: we do not'
 like "$out" '\[libstdc\+\+\.so[^ ]*\+0x[0-9a-f]+\]' 'stripped: what has no name is said to have none'
 like "$out" ' zmalloc$|^.* zmalloc'$'\n' 'stripped: what has one is named'
 
-# Each name, by what covers its address. Of some 280 addresses jeprof makes a name up for a hundred.
+# Check each name by what covers its address. Of about 280 addresses, jeprof invents 100 names.
 jeprof --text --addresses "$(command -v redis-server)" "$T/redis.heap" 2>/dev/null >"$T/jeprof.out"
 tests/drivers/invented.py "$T/redis.heap" "$T/jeprof.out" >"$T/theirs" 2>&1
 like "$(<"$T/theirs")" 'looked at [0-9]{3}' 'stripped: jeprof names hundreds of addresses'
@@ -289,7 +289,7 @@ like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: diff says so, too'
 : >"$T/empty.heap"
 ctl_fails 1 'in_file profile_empty' 'empty' report "$T/empty.heap"
 
-# No stacks, as before activation; one call without a caller.
+# No stacks, as before activation; a single call without a caller.
 printf 'heap_v2/4096\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/idle.heap"
 printf 'heap_v2/4096\n  t*: 1: 64 [0: 0]\n@ 0x4010\n  t*: 1: 64 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/lone.heap"
 for few in idle lone; do

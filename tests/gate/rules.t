@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve --rules: a rule that fires gives a run, which is kept as others are; what is no file of rules is
-# refused; and the process is as it was, whoever is killed.
+# serve --rules: a rule that fires leads to a run, which is kept as others are; invalid files of
+# rules are refused; and the process is left as it was, whichever process of ours is killed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/recording.sh
@@ -13,28 +13,28 @@
 
 once="--cooldown 24h --again 0 --interval 100ms"
 
-# rules NAME LINES...: the file of that service
+# rules NAME LINES...: write the rules of that service
 rules()
 {
 	printf '%s\n' "${@:2}" >"$T/$1.rules"
 	chmod 600 "$T/$1.rules"
 }
 
-# fired NAME FILTER: what was said of rules, as jq has it; all that is kept
+# fired NAME FILTER: print all events of rules that are kept, through jq
 fired()
 {
 	at "$1" '/api/v1/events?wait=0&since=0'
 	jq -c "select(.type == \"rule\") | $2" "$T/body"
 }
 
-# run_is NAME ID STATE
+# run_is NAME ID STATE: is the run in this state?
 run_is()
 {
 	at "$1" "/api/v1/runs/$2"
 	[ "$(jq -r .state "$T/body")" = "$3" ]
 }
 
-# newest NAME STATE: the newest run is so; sets `id`
+# newest NAME STATE: is the newest run in this state? Sets `id`.
 newest()
 {
 	at "$1" /api/v1/runs
@@ -42,7 +42,7 @@ newest()
 	[ "$(jq -r '.runs[0].state' "$T/body")" = "$2" ]
 }
 
-# rule_process: the one that is no front, of a service with one rule
+# rule_process: print the child that is not the front, of a service with one rule
 rule_process()
 {
 	pgrep -P "$serve" | grep -vxF "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)"
@@ -89,7 +89,7 @@ end_serve one
 ok 'the other one is kept' test -s "$T/one.runs/$other/profile.heap"
 assert_untouched "$leaky" 'fired: untouched'
 
-# --- one that cannot be taken ---
+# --- a run that cannot be made ---
 rules failed "every: --children $leaky --when 'every 100ms'"
 kill -STOP "$leaky"
 start_serve failed --rules "$T/failed.rules"
@@ -106,7 +106,7 @@ end_serve failed
 assert_untouched "$leaky" 'failed: untouched'
 stop_target "$leaky"
 
-# --- one that fails when it has begun: what there is of it is kept ---
+# --- a run that fails after it has begun: what there is of it is kept ---
 MALLOC_CONF=$PROF start_victim idle
 rules begun "begun: --children $pid --when 'rss>1' --do 'record 24h' $once"
 start_serve begun --rules "$T/begun.rules"
@@ -120,7 +120,7 @@ is "$(jq -c '[.state, .error.id]' "$T/body")" "$(fired begun '["failed", .error.
 is "$(said begun "op=rule result=failed rule=begun pid=$pid comm=\"idle\" run=$id\$")" 1 'and so does the log'
 end_serve begun
 
-# --- several at once: each run has a number of its own ---
+# --- several at once: each run has its own number ---
 declare -a crowd
 for _ in 1 2 3 4; do
 	MALLOC_CONF=prof:true start_victim idle
@@ -140,8 +140,8 @@ for p in "${crowd[@]}"; do
 	stop_target "$p"
 done
 
-# --- what could not be said is counted ---
-# 40 messages at most are heard before the rule is started again, which drops what is left.
+# --- events that could not be reported are counted ---
+# At most 40 messages are read before the rule is restarted, which drops the rest.
 cp "$VICTIMS/idle" "$T/rule-crowd"
 crowd=()
 for _ in {1..10}; do
@@ -169,7 +169,7 @@ lost()
 ok 'some are lost' within 60 eval '[ -n "$(lost)" ]'
 lost >"$T/lost"
 ok 'lost: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json event_lost "$T/lost"
-# 8 at once may have been taken that were not said yet.
+# Up to 8 runs may have been made at once, but not reported yet.
 ok 'lost: so many' test "$(($(jq .count "$T/lost" | head -n 1) + $(fired lost .run | sort -u | wc -l)))" -ge $((60 - 8)) ||
 	diag "$(<"$T/lost")"
 says lost '^rule lost: guarding 10 processes' 2
@@ -185,7 +185,7 @@ for p in "${crowd[@]}"; do
 	stop_target "$p"
 done
 
-# --- who does it is killed ---
+# --- our processes are killed ---
 MALLOC_CONF=$PROF start_victim idle
 snapshot "$pid"
 rules long "long: --children $pid --when 'rss>1' --do 'record 24h' $once"
@@ -224,7 +224,7 @@ ok 'it records once more' within 60 newest long running
 newest long running
 worker=$(pgrep -P "$(rule_process)")
 is "$(wc -w <<<"$worker")" 1 'one process does it'
-kill -STOP "$worker" # it is not to end with care
+kill -STOP "$worker" # it must not end cleanly
 kill -KILL "$(rule_process)" "$serve"
 wait "$serve" 2>/dev/null
 kill -KILL "$worker"
@@ -237,7 +237,7 @@ within 60 grep -q interrupted "$T/long.runs/$id/run.json"
 end_serve long
 assert_untouched "$pid" 'all are killed: untouched'
 
-# The worker alone, while the service goes on.
+# Only the worker, while the service continues.
 snapshot "$pid"
 start_serve long --rules "$T/long.rules"
 ok 'it records at last' within 60 newest long running
@@ -251,8 +251,8 @@ within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'the worker was killed: profiling is off again'
 assert_untouched "$pid" 'the worker was killed: untouched'
 
-# --- one that is started again has nothing of operations that go on ---
-# memory_files PID: how many it has
+# --- a restarted rule holds nothing of operations in progress ---
+# memory_files PID: print how many it has
 memory_files()
 {
 	find "/proc/$1/fd" -lname '*memfd:*' | wc -l
@@ -273,8 +273,8 @@ is "$(memory_files "$(rule_process | grep -vxF "$operation")")" "$files" 'the ne
 end_serve idle
 assert_untouched "$pid" 'started again: untouched'
 
-# --- what is refused ---
-# refused NAME STATUS IDS LINES...: at the start, before it serves
+# --- refusals ---
+# refused NAME STATUS IDS LINES...: it must be refused at the start, before it serves
 refused()
 {
 	local name=$1 status=$2 ids=$3

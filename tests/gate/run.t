@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/run itself: what runs once more and what never does, what is said at the end, and what a file
-# of the gate has to itself.
+# tests/run itself: what is run once more and what never is, the summary at the end, and what a file
+# of the gate has for itself.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,7 +9,7 @@ files=$ROOT/build/tried
 mkdir -p "$files"
 at_end+=('rm -rf "$files"' 'rm -rf build/logs/tried build/unsteady/tried')
 
-# file NAME <BODY: a test, which notes each run of it; $first is "yes" in the first one
+# file NAME <BODY: write a test that notes each of its runs; $first is "yes" in the first one
 file()
 {
 	{
@@ -21,7 +21,7 @@ file()
 	chmod +x "$files/$1.t"
 }
 
-# tried STATUS REGEX NAME FILE...: the end of a run of these, of which each has been run so often
+# tried STATUS REGEX NAME FILE...: run these files, and check the exit status and the output
 tried()
 {
 	local want=$1 regex=$2 name=$3 said got
@@ -61,7 +61,7 @@ is "$(ran once)$(ran other)$(ran third)" 111 'and none of them runs once more'
 file early <<<'[ "$first" = no ] || exit 0; ok "it works" true'
 tried 0 'it ended after: ' 'a file that ends early has not passed' early.t
 
-# --- harm, which would not show the second time ---
+# --- harm, which would not show up the second time ---
 file touched <<<'result "$([ "$first" = no ]; echo $?)" "the target is untouched"'
 file left <<<'ok "no file is left" test "$first" = no'
 file found <<<'[ "$first" = no ] || diag "==1==ERROR: AddressSanitizer: heap-use-after-free"; ok "it works" test "$first" = no'
@@ -74,7 +74,7 @@ for harm in touched left found died traced; do
 	is "$(ran "$harm")" 1 "harm ($harm): it has one try"
 done
 
-# --- what a file has to itself ---
+# --- what a file has for itself ---
 apart=yes
 export OUTER=$T # that of this test
 file alone <<'TEST'

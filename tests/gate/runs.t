@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: recordings and samplings that go on by themselves, whose results are kept: what they bring, how
-# they end, and that the process is as it was, whoever is killed.
+# serve: recordings and samplings in the background, whose results are kept: what they are, how they
+# end, and that the process is left as it was, whichever process of ours is killed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/recording.sh
@@ -17,7 +17,7 @@ begin()
 	id=$(jq -r .id "$T/body")
 }
 
-# run_is NAME ID STATE: what it says of it
+# run_is NAME ID STATE: is the run in this state?
 run_is()
 {
 	at "$1" "/api/v1/runs/$2"
@@ -29,7 +29,7 @@ stop()
 	at "$1" -X POST "/api/v1/runs/$2/stop"
 }
 
-# worker_of ID: the process that does it
+# worker_of ID: print the process that works on it
 worker_of()
 {
 	local p
@@ -49,7 +49,7 @@ MALLOC_CONF=$PROF,lg_prof_sample:17 start_victim leaky
 leaky=$pid
 snapshot "$pid"
 
-# --- the whole of it ---
+# --- a complete run ---
 start_serve one
 at one /api/v1/runs
 is "$code $body" '200 {"runs":[]}' 'nothing is there at first'
@@ -76,7 +76,7 @@ at one -X DELETE "/api/v1/runs/$first"
 is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'it is not removed'
 at one "/api/v1/runs/$first/profile"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'there is no profile of its end yet'
-# 4 MB, which it forgets at once.
+# Allocate 4 MB, and forget them immediately.
 printf '\0\020\0\0\0\0\0\0' | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc status=none
 within 60 eval '[ "$(od -An -tu8 -j 56 -N 8 "$T/board.$pid" | tr -d " ")" = 0 ]'
 stop one "$first"
@@ -110,7 +110,7 @@ like "$body" 'forget_blocks' 'what grew'
 at one "/api/v1/runs/$first/diff"
 is "$code $(jq -r type "$T/body")" '200 object' 'what grew, as JSON'
 
-# --- a second one, and both ---
+# --- a second run, and both ---
 begin one
 second=$id
 ok 'its number is a later one' test "$second" -gt "$first"
@@ -138,7 +138,7 @@ ok 'it is gone' test ! -e "$T/one.runs/$second"
 at one "/api/v1/runs/$second"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'and not there any more'
 
-# --- what cannot begin ---
+# --- runs that cannot begin ---
 at one -X POST "/api/v1/processes/$pid/record?start_time=1"
 is "$code $(jq -r .error.id "$T/body")" '404 ended_meanwhile' 'another process of that number'
 MALLOC_CONF=prof:false start_victim idle
@@ -157,7 +157,8 @@ as_schema run 'one that failed: as the schema says'
 ok 'the profile of the beginning is kept' test "$(jq .base_bytes "$T/body")" -gt 0
 pid=$leaky
 
-# Each part has its own photograph: jemalloc keeps address space for what is sampled (tests/gate/twice.t).
+# Each part takes its own snapshot: jemalloc keeps address space for what is sampled
+# (tests/gate/twice.t).
 # --- the service ends ---
 snapshot "$pid"
 begin one
@@ -171,7 +172,7 @@ like "$(jq -c '[.profile_bytes, .base_bytes]' "$T/body")" '^\[[1-9][0-9]*,[1-9][
 ok 'the first one as well' run_is one "$first" stopped
 ctl_fails 7 'runs_taken give_runs' 'a second service does not get the folder' serve --socket "$T/two.sock" --runs "$T/one.runs"
 
-# --- whoever does it is killed ---
+# --- our processes are killed ---
 snapshot "$pid"
 begin one
 worker=$(worker_of "$id")
@@ -185,7 +186,7 @@ as_schema run 'one that was killed: as the schema says'
 is "$(said one "op=record result=failed .* run=$id .*died: Killed")" 1 'the log says so' || diag "$(<"$T/one.err")"
 assert_untouched "$pid" 'killed: untouched'
 
-# A process that cannot be put back now is when it can.
+# A process that cannot be restored now is restored as soon as possible.
 snapshot "$pid"
 begin one
 worker=$(worker_of "$id")
@@ -203,7 +204,7 @@ snapshot "$pid"
 begin one
 end_child "$serve" -KILL
 wait "$serve" 2>/dev/null
-# What did it saw that, and ended with care.
+# The worker noticed that, and ended cleanly.
 within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'the service killed: profiling is off again'
 start_serve one --keep 3
@@ -214,7 +215,7 @@ assert_untouched "$pid" 'the service killed: untouched'
 snapshot "$pid"
 begin one
 worker=$(worker_of "$id")
-kill -STOP "$worker" # it is not to end with care
+kill -STOP "$worker" # it must not end cleanly
 end_child "$serve" -KILL
 wait "$serve" 2>/dev/null
 kill -KILL "$worker"
@@ -226,7 +227,7 @@ is "$(active_of "$pid")" false 'both killed: the next one puts it back'
 within 60 grep -q interrupted "$T/one.runs/$id/run.json"
 assert_untouched "$pid" 'both killed: untouched'
 
-# --- what is kept ---
+# --- how many are kept ---
 begin one
 stop one "$id"
 at one /api/v1/runs
@@ -239,7 +240,7 @@ at one /api/v1/runs
 is "$code $(jq -c '.runs | length' "$T/body")" '200 2' 'the others are listed'
 end_serve one
 
-# --- none ---
+# --- --runs none ---
 start_serve none --runs none
 at none -X POST "/api/v1/processes/$pid/record"
 is "$code $(jq -r .error.id "$T/body")" '500 no_runs' 'nothing is kept, and nothing recorded'
@@ -251,7 +252,7 @@ ctl_fails 10 'runs_failed give_runs' 'a folder that is none' serve --socket "$T/
 mkdir -m 777 "$T/open"
 ctl_fails 4 'runs_not_ours give_runs' 'a folder that others may write to' serve --socket "$T/two.sock" --runs "$T/open"
 
-# --- a front that was taken over ---
+# --- a compromised front ---
 snapshot "$pid"
 use_false_front
 start_serve false

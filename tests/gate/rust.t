@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A Rust program with jemalloc as its allocator: its names as they stand in the source, by either
-# way in which the compiler encodes them, and who allocates, not what of the library it went through.
+# A Rust program with jemalloc as its allocator: names as in the source, in both encodings of the
+# compiler, and the functions that allocate, not those of the library in between.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -67,25 +67,25 @@ fn main() {
 }
 RUST
 
-# line_of TEXT: in app.rs
+# line_of TEXT: print its line in app.rs
 line_of()
 {
 	grep -nF "$1" "$T/app.rs" | head -n 1 | cut -d: -f1
 }
 
-# stacks FILE: of a JSON profile, one a line, innermost first: name@line > name@line >
+# stacks FILE: print a JSON profile, one stack per line, innermost first: name@line > name@line >
 stacks()
 {
 	jq -r '.functions as $f | .stacks[] | [.frames[] | $f[.[0]].name + "@" +
 		(if ($f[.[0]].file // "" | endswith("/app.rs")) then .[1] | tostring else "" end) + " > "] | add' "$1"
 }
 
-# profiled ENCODING SHELF CLOSURE: what the methods of a Shelf and a closure of main are called
+# profiled ENCODING SHELF CLOSURE: check the names of the methods of a Shelf and a closure of main
 profiled()
 {
 	local encoding=$1 shelf=$2 closure=$3 at
 
-	# The compiler that makes one of them by itself wants leave for the other.
+	# A compiler whose default is one of them has the other only as an unstable option.
 	RUSTC_BOOTSTRAP=1 rustc -Z unstable-options -C "symbol-mangling-version=$encoding" -C opt-level=2 -g \
 		-o "$T/app" "$T/app.rs" 2>"$T/rustc" || bail_out "rustc: $(<"$T/rustc")"
 	"$T/app" >"$T/said" 2>&1 &
@@ -104,12 +104,12 @@ profiled()
 		grep -qF " > <app::store::Shelf<[u64; 40]> as app::Grow>::grow@$(line_of 'vec![1; 3000]') > $closure@$(line_of 's.grow()')" "$T/stacks"
 	ok "$encoding: the name that nm has" \
 		grep -qF "$shelf::add" <(nm -C "$T/app")
-	# The innermost call of each stack that goes through the two.
+	# The innermost call of each stack that has one of the two.
 	is "$(grep -E '::(add|grow)@' "$T/stacks" | grep -cE '^(__rust|alloc::alloc::|<alloc::alloc::|[^@]*GlobalAlloc>)')" 0 \
 		"$encoding: it is not the allocator's interface"
 	ctl_ok "$encoding: report" report --no-cache --cum -n 0 "$T/app.heap"
 	ok "$encoding: report has the name" grep -qE "(^| )$(printf '%s' "$shelf::add" | sed 's/[][]/\\&/g')\$" "$T/out"
-	# All of it grew since there was nothing.
+	# All of it is growth, compared with an empty profile.
 	sed -E '/^MAPPED_LIBRARIES/,$b; /^@/d; /^  t[0-9]/d; s/^(  t\*: ).*/\10: 0 [0: 0]/' "$T/app.heap" >"$T/none.heap"
 	ctl_ok "$encoding: diff" diff -q "$T/none.heap" "$T/app.heap"
 	ok "$encoding: diff names the program's own call behind those of the library" \

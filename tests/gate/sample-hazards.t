@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample, again and again on one process: each run begins anew, whatever became of the one before,
-# and jemalloc's list of threads is whole.
+# sample, again and again on one process: each run starts anew, however the one before ended, and
+# jemalloc's list of threads remains intact.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -9,7 +9,7 @@
 # shellcheck source=tests/sites.sh
 . tests/sites.sh
 
-# start_run NAME: in the background, until it samples
+# start_run NAME: start one in the background, and wait until it samples
 start_run()
 {
 	start_probing sampling "$T/$1.out" "$T/$1.err" "$CTL" --max-pause 3s sample "$pid" -d 10m \
@@ -28,12 +28,12 @@ for run in first second third; do
 		"$run run: saw what was allocated"
 done
 
-# Its block has left by itself; what it counted and kept is not of the next one.
+# Its block has left by itself; what it counted and kept does not belong to the next run.
 start_run killed
 tell '\040'
 end_child "$sampler" -KILL
 wait "$sampler"
-is_left() # the kernel takes the probes away a little later
+is_left() # the kernel removes the probes a little later
 {
 	tell '\001'
 	"$CTL" undo "$pid" >"$T/undo" 2>&1
@@ -46,6 +46,6 @@ wait "$sampler"
 is "$?" 0 'after a killed one: ends' || diag "$(<"$T/after.err")"
 like "$(<"$T/after.err")" ': [234][0-9](\.[0-9])?M allocated' 'after a killed one: saw what was allocated'
 
-# A thread that begins is put into the list, and one that ends is taken out.
+# A new thread is added to the list, and one that ends is removed from it.
 ctl_ok 'another thread of the process' stats "$pid" --json
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample: threads that allocate nothing while it lasts, and end then. jemalloc marks all threads
-# when hooks come or go, and does not clean up one that ends with the mark (tsd_cleanup(), tsd.c):
-# its lists go on into a stack that is another thread's by then.
+# sample: threads that allocate nothing meanwhile, and then end. jemalloc marks all threads when
+# hooks are installed or removed, and does not clean up after one that ends with the mark
+# (tsd_cleanup(), tsd.c): its lists then lead to a stack that another thread uses.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -10,7 +10,7 @@
 # shellcheck source=tests/sample.sh
 . tests/sample.sh
 
-# reuse: others have the stacks of those that ended, and jemalloc goes through its lists
+# reuse NAME: let other threads reuse the stacks of those that ended, and jemalloc walk its lists
 reuse()
 {
 	tell threads 64
@@ -21,7 +21,7 @@ reuse()
 	ok "$1: it lives" kill -0 "$pid"
 }
 
-# The control: without sampling nothing is wrong with them.
+# Control: without sampling, they do no harm.
 start_victim keepers
 tell idle 16
 tell end
@@ -40,7 +40,7 @@ for when in during after; do
 	stop_target "$pid"
 done
 
-# --- by two that have different blocks, in turns: what threads call at their end leads from one to the other ---
+# --- two with different blocks, in turns: what threads call at their end leads from one to the other ---
 id=$(readelf -n "$B/gen/sampler/target.so" | sed -n 's/.*Build ID: //p')
 perl -0777 -pe 'BEGIN { $id = pack("H*", shift) } s/\Q$id\E/"\0" x length($id)/e' "$id" "$CTL" >"$T/other"
 chmod +x "$T/other"
@@ -58,7 +58,7 @@ is "$(blocks_of "$pid")" 2 'in turns: each has a block'
 reuse 'in turns'
 stop_target "$pid"
 
-# --- the control: with tsd_cleanup() back in its place, they are not cleaned up ---
+# --- control: with tsd_cleanup() in its place again, they are not cleaned up ---
 start_victim keepers
 tell idle 16
 start_sample unguarded "${rate[@]}"
