@@ -19,8 +19,7 @@ switches()
 	is "$(json .changed)" true "$name: changed back"
 }
 
-# no_dump NAME STATUS IDS ARGUMENTS...: a dump is refused, with a reason and a fix, and leaves no
-# file
+# no_dump NAME STATUS IDS ARGUMENTS...: a dump is refused, with a reason and a fix; no file is left
 no_dump()
 {
 	local name=$1 want=$2 ids=$3 file=$T/no.heap

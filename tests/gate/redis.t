@@ -9,8 +9,8 @@ mallctl()
 	redis DEBUG MALLCTL "$1"
 }
 
-# switch NAME: print a bool, which can only be read by writing it: redis prints the old value, which
-# is then restored
+# switch NAME: print a bool, which can only be read by writing it: redis prints the old value, and
+# the old value is then written again
 switch()
 {
 	local old

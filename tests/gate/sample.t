@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample: what a process keeps that was not started for profiling, and that it is left as it was
-# by any end. Only what cannot be asked for is left to time: see tests/long/sample.t.
+# sample: what a process keeps that was not started for profiling, and that it is left as it was,
+# however sampling ends. Only what cannot be triggered depends on time: see tests/long/sample.t.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -9,7 +9,7 @@
 # shellcheck source=tests/sample.sh
 . tests/sample.sh
 
-# --- what each function allocates, and what of it lives ---
+# --- what each function allocates, and how much of it lives ---
 start_keepers
 is "$(blocks_of "$pid")" 0 'before: nothing is mapped'
 start_sample plain "${rate[@]}" --save "$T/plain.heap"
@@ -27,7 +27,7 @@ like "$(<"$T/plain.err")" "sampled $pid \(keepers\) for [0-9.]+ s, ended by a si
 is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 'plain: the rate is in the profile'
 ok 'plain: it is one' is_profile "$T/plain.heap"
 
-# live NAME MB, and allocated NAME MB: of the profile plain
+# live NAME MB, allocated NAME MB: check that in the profile plain
 live()
 {
 	is_near "$(bytes_of "$T/plain.heap" "$1")" "$2" "$1: lives"
@@ -54,7 +54,7 @@ for name in calloc_blocks posix_blocks align_blocks allocate_once; do
 done
 is_near "$(jq ".total | round" "$T/report")" $((64 + 3 * 32 + 32 + 64 + 160 + 4 * 32)) 'the total of what was allocated'
 
-# --- the profile is one like any other ---
+# --- the profile is like any other ---
 jeprof --text --inuse_space --show_bytes "$VICTIMS/keepers" "$T/plain.heap" >"$T/jeprof.out" 2>"$T/jeprof.err"
 is_near "$(awk '$6 == "leak_blocks" { print $4 }' "$T/jeprof.out")" 64 'jeprof: leak_blocks' || diag "$(<"$T/jeprof.err")"
 like "$(<"$T/plain.out")" 'inuse_space of keepers' 'the table is of what lives'
@@ -79,7 +79,7 @@ is "$(json .type)" inuse_space 'json: what it counts'
 is_out json
 assert_untouched "$pid" 'json: untouched'
 
-# --- what is young does not count ---
+# --- young memory does not count ---
 start_sample young "${rate[@]}" --min-age 9m --save "$T/young.heap"
 keep_going leak 16
 end_sample young
@@ -112,7 +112,7 @@ like "$?" '^[01]$' 'interrupted twice: ends'
 is_out 'interrupted twice'
 assert_untouched "$pid" 'interrupted twice: untouched'
 
-# --- killed: the process takes it away itself ---
+# --- killed: the process removes it by itself ---
 start_sample killed "${rate[@]}"
 keep_going churn 64 # 32,768 allocations
 end_child "$sampler" -KILL
@@ -140,7 +140,7 @@ is_near "$(bytes_of "$T/next.heap" leak_blocks)" 16 'killed while it is idle: by
 is_out 'killed while it is idle'
 assert_untouched "$pid" 'killed while it is idle: untouched'
 
-# --- a child of it ---
+# --- a child of the process ---
 start_sample child "${rate[@]}" --save "$T/child.heap"
 keep_going leak 16
 tell fork 8
@@ -156,14 +156,14 @@ is_near "$(bytes_of "$T/child.heap" leak_blocks)" 32 'what the child freed lives
 is_out child
 assert_untouched "$pid" 'its child: untouched'
 
-# --- nothing to be sampled ---
+# --- no samples ---
 start_sample nothing "${rate[@]}" --save "$T/nothing.heap"
 end_sample nothing 1
 like "$(<"$T/nothing.err")" 'none of it was sampled' 'nothing sampled: an error'
 ok 'nothing sampled: nothing is saved' test ! -e "$T/nothing.heap"
 is_out 'nothing sampled'
 
-# --- too dear ---
+# --- too expensive ---
 start_sample dear --max-overhead 1
 post flood 2
 wait "$sampler"
@@ -180,12 +180,12 @@ is "$(blocks_of "$pid")" 0 'too dear: nothing is mapped'
 post nothing
 stop_target "$pid"
 
-# --- it becomes another program, or ends ---
+# --- the process becomes another program, or ends ---
 for end in exec exit; do
 	start_victim keepers
 	start_sample "$end" "${rate[@]}" --save "$T/$end.heap"
 	keep_going leak 16
-	sleep $((2 * SLOW)) # stacks are walked by what its memory holds: until that is done
+	sleep $((2 * SLOW)) # stacks are walked in its memory: wait until that is done
 	post "$end"
 	wait "$sampler"
 	is "$?" 0 "$end: ends"
@@ -195,7 +195,7 @@ for end in exec exit; do
 	stop_target "$pid"
 done
 
-# --- refused, and nothing is touched ---
+# --- refusals, which touch nothing ---
 start_victim keepers
 snapshot "$pid"
 touch "$T/there.heap"

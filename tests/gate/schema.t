@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What each command prints with --json is what the schema says, which sees what is not.
+# The output of each command with --json conforms to the schema, which detects violations.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 schema=doc/schema/jeprof-ctl.json
-printed=" watch watch_event watch_lost " # those are tested where something is watched
+printed=" watch watch_event watch_lost " # tested where there are watches
 printed+="event event_operation event_dump event_rule event_lost " # tests/gate/events.t, tests/gate/rules.t
 printed+="discover run runs " # no command prints these: tests/unit/test_discover.c, tests/gate/runs.t
 
-# is_as NAME STATUS TITLE ARGUMENTS...: the document, and every damage to it
+# is_as NAME STATUS TITLE ARGUMENTS...: the output must conform, and damage to it be detected
 is_as()
 {
 	local name=$1 want=$2 title=$3
@@ -62,7 +62,7 @@ ok 'it has one' jq -e .warning "$T/out"
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- a guard: what it takes, with what stays beside it, and what it cannot take ---
+# --- a guard: its profiles, the documents next to them, and what it cannot profile ---
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
 for action in dump 'record 100ms'; do
@@ -96,7 +96,7 @@ is_as explain 0 'explain without profiling' explain "$pid"
 is_as error 6 'a dump without profiling' dump "$pid" -o "$T/none.heap"
 stop_target "$pid"
 
-# --- a recording that was killed ---
+# --- a killed recording ---
 MALLOC_CONF=$PROF start_victim idle
 "$CTL" record "$pid" "${patient[@]}" -d 60s -o "$T/killed.heap" >/dev/null 2>&1 &
 recorder=$!
@@ -127,7 +127,7 @@ is_as leaks 0 leaks leaks "$T/one.heap" "$T/two.heap" "$T/three.heap"
 is_as bundle 0 'a bundle of a profile' bundle "$T/three.heap" -o "$T/profile.tar"
 is_as error 1 'no profile' report README.md
 
-# --- all of them ---
+# --- all documents ---
 known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|folded|growth|leak|memory|mode|process|value|values|warnings?')
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What scrapers get keeps the rules of Parca, Alloy and Pyroscope, as does what is written on the command
-# line: tests/drivers/pprof-rules reads its bytes. A profile with each rule broken shows that it would be seen.
+# Profiles for scrapers follow the rules of Parca, Alloy and Pyroscope, as do those written on the
+# command line: tests/drivers/pprof-rules parses the bytes. The controls break one rule each.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -9,7 +9,7 @@
 
 rules=tests/drivers/pprof-rules
 
-# scrapes PATH NAME [--difference]: leaves the profile in $T/body, and what it has for json()
+# scrapes PATH NAME [--difference]: leave the profile in $T/body, and its properties for json()
 scrapes()
 {
 	local path=$1 name=$2
@@ -74,8 +74,8 @@ ctl_ok 'of few stacks' report "$T/$leaky.heap" -f pprof --max-stacks 5 -o "$T/fe
 keeps_rules "$T/few.pb.gz" 'of few stacks'
 ok 'of few stacks: these are few' test "$(json .samples)" -le 6
 
-# --- controls: each of these is found ---
-stop_target "$busy" # it takes a processor
+# --- controls: each broken rule is detected ---
+stop_target "$busy" # it uses a processor
 ok 'control: as it was, it keeps them' "$rules" check "$T/scraped"
 "$rules" controls "$T/scraped" >"$T/controls" || bail_out 'the controls'
 while IFS=$'\t' read -r found name said; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: each operation of doc/schema/openapi.json answers as that file says, and the file has each that
-# there is. What is asked is made of the file (tests/drivers/openapi.py).
+# serve: each operation in doc/schema/openapi.json answers as described there, and no operation is
+# missing. The requests are generated from the file (tests/drivers/openapi.py).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -10,13 +10,13 @@
 api=doc/schema/openapi.json
 openapi=tests/drivers/openapi.py
 
-# finds_fault COMMAND...
+# finds_fault COMMAND...: it must fail, and say why
 finds_fault()
 {
 	! "$@" >"$T/why" && test -s "$T/why"
 }
 
-# refused NAME JQ COMMAND...: the file is not taken any more after this change
+# refused NAME JQ COMMAND...: after this change, the file must be refused
 refused()
 {
 	local name=$1 change=$2
@@ -50,13 +50,13 @@ idle=$pid
 MALLOC_CONF=$PROF start_redis
 redis=$pid
 for p in "$unprofiled" "$idle" "$redis"; do snapshot "$p"; done
-# The pages of a sampling stay, which the others are not to have.
+# The pages of a sampling stay mapped, so it has its own process.
 MALLOC_CONF=$PROF start_victim idle
 sampled=$pid
 port=$(free_port)
 start_serve api --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
-# What is asked, a line each: tests/drivers/openapi.py.
+# Requests, one per line: see tests/drivers/openapi.py.
 "$openapi" list "$api" >"$T/list"
 is "$(wc -l <"$T/list")" "$(jq '[.paths[] | keys[]] | length' "$api")" 'each operation is asked'
 while read -r operation; do
@@ -66,7 +66,7 @@ while read -r operation; do
 	esac
 done <"$T/list" >"$T/asked"
 n=0
-# control NAME JQ METHOD PATH: with this change of the file, what is wrong would be seen
+# control NAME JQ METHOD PATH: add a request for which the changed file must be found wrong
 control()
 {
 	n=$((n + 1))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: what the process that may trace does, whatever the one that speaks HTTP says. That one was
-# taken over here: tests/drivers/front.py has its place, and says what it is told to.
+# serve: what the process that may trace does, whatever the HTTP process tells it. Here this is
+# compromised: tests/drivers/front.py replaces it, and sends what it is told to.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -10,7 +10,7 @@
 OK=0 FULL=3
 UNKNOWN='refusal 1 ' DENIED='refusal 2 ' DONE='refusal 0 code 0 '
 
-# children: of the broker, without those that have ended
+# children: count the broker's, without zombies
 children()
 {
 	ps -o pid=,stat= --ppid "$serve" | awk '$2 !~ /^Z/' | wc -l
@@ -21,7 +21,7 @@ prof_active()
 	echo "${out##* }"
 }
 
-# --- before there is a front ---
+# --- without a working front ---
 rm "$FRONT"
 ctl_fails 1 'front_missing install_front' 'no program that speaks HTTP' serve --socket "$T/none.sock"
 ok 'no socket is left' test ! -e "$T/none.sock"
@@ -32,7 +32,7 @@ ok 'no socket is left' test ! -e "$T/none.sock"
 touch "${FRONT%/*}/UNREADY"
 use_false_front
 
-# --- what is wrong on the line ---
+# --- errors on the command line ---
 ctl_fails 2 'listen_needs_tokens give_tokens' 'a port without tokens' serve --listen 127.0.0.1:0
 run_ctl serve --token-file "$T/tokens" --new-token control:tester
 is "$status $(wc -c <"$T/out")" "0 65" 'a token is made'
@@ -48,7 +48,7 @@ ok 'no socket is left' test ! -e "$T/none.sock"
 ctl_fails 1 'socket_failed' 'a file in the place of the socket' serve --socket "$T/file"
 ok 'the file is left' test -f "$T/file"
 
-# --- readiness is the front's ---
+# --- serve is ready when the front is ---
 "$CTL" serve --socket "$T/unready.sock" 2>"$T/unready.err" </dev/null &
 serve=$!
 own "$serve"
@@ -101,7 +101,7 @@ order "ask status $target id=900"
 hears "^answer 900 $DONE.*\"pid\":$target"
 is "$(prof_active "$target")" "$before" 'read-only: nothing is changed'
 
-# --- what is no message ends it, and it is started again ---
+# --- an invalid message ends it, and it is restarted ---
 is_ended read short 'raw 00' 'kind 0' 'kind 6' 'kind 77' ready loaded 'loaded id=99' 'ask list 0 version=2' 'ask 0 0' 'ask 99 0' \
 	'ask status 0' 'ask status -1' 'ask list 0 format=11' 'ask list 0 seconds=1' 'ask list 0 flags=0x80000000' 'ask symbols 1' \
 	'ask dump 1 seconds=3601' 'ask reset 1 lg_sample=64' 'ask reset 1 lg_sample=-1'
@@ -120,7 +120,7 @@ hears "^answer .*$DONE.*\"pid\":$target" 3
 is "$(prof_active "$target")" "$before" 'none of it changed anything'
 end_serve read
 
-# --- so many at once, so many wait ---
+# --- how many run at once, and how many wait ---
 start_serve full
 connect_to "$T/full.sock"
 waiting=()
@@ -143,13 +143,13 @@ order "ask status $target id=2002"
 hears "^answer 2002 refusal $OK"
 assert_untouched "$target" 'dumps that were given up: untouched'
 
-# --- one profile for several ---
+# --- one profile for several clients ---
 order "ask dump $target format=4 id=3001" "ask dump $target format=4 id=3002" "ask dump $target format=5 id=3003"
 hears '^answer 300[123]' 3
 is "$(said full 'op=dump result=ok .* shared=1$')" 1 'two who ask for the same: one dump'
 is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another one'
 
-# --- ends that are none of its own ---
+# --- when the front or the broker ends ---
 order "ask dump $target seconds=3000 id=4001" 'exit 7'
 says full 'front end exited \(status 7\)'
 says full 'op=dump result=failed' 17
@@ -180,7 +180,7 @@ ctl_fails 7 'socket_taken' 'but one that is listened to is' serve --socket "$T/k
 ok 'and stays' test -S "$T/killed.sock"
 end_serve killed
 
-# --- two that start at once: the first has bound its socket, and does not listen yet ---
+# --- two are started at once: the first has bound its socket, but does not listen yet ---
 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -D -o "$T/strace" -e trace=bind -e inject=bind:signal=SIGSTOP:when=1 \
 	"$CTL" serve --socket "$T/pair.sock" --runs none >"$T/pair.out" 2>"$T/pair.err" </dev/null &
 serve=$!
@@ -201,7 +201,7 @@ is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'two at once: the se
 like "$(ss -xlH src "$T/pair.sock" | wc -l)" '^1$' 'two at once: one socket listens'
 end_serve pair
 is "$(compgen -G "$T/pair.sock*")" '' 'two at once: neither the socket nor a lock is left'
-# One that ends has seen that the socket is its own, and has not removed it yet.
+# One that is ending has seen that the socket is its own, but has not removed it yet.
 strace -D -o "$T/strace" -P "$T/ending.sock" -e trace=newfstatat -e inject=newfstatat:signal=SIGSTOP:when=3 \
 	"$CTL" serve --socket "$T/ending.sock" --runs none >"$T/ending.out" 2>"$T/ending.err" </dev/null &
 serve=$!
@@ -226,7 +226,7 @@ python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])'
 end_serve later
 ok 'the socket of another one is left alone' test -S "$T/later.sock"
 
-# --- one that asks more than it listens to, and ends ---
+# --- a front that asks more than it reads, and ends ---
 start_serve flood
 began=$(heard '^began')
 mapfile -t flood < <(yes 'ask list 0 connection=77' | head -n 3000)
@@ -260,7 +260,7 @@ PYTHON
 own $!
 within 120 test -e "$T/many"
 connect_to "$T/port.sock"
-hears '^connection' $((before + 512)) # connect_to may have waited for one of those
+hears '^connection' $((before + 512)) # connect_to may have waited for one of these
 is "$(($(heard '^connection') - before))" 512 'connections to a port: half of all, and room for the owner'
 end_serve port
 assert_untouched "$target"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: a sampling, of a process that was not started for profiling, whose result is kept.
+# serve: sampling a process that was not started for profiling; the result is kept.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -31,7 +31,7 @@ like "$(<"$T/body")" 'leak_blocks' 'its profile has names'
 at main "/api/v1/runs/$id/diff"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'it has no beginning to compare with'
 
-# --- whoever does it is killed ---
+# --- the worker is killed ---
 at main -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
 is "$code" 202 'another one begins'
 id=$(jq -r .id "$T/body")

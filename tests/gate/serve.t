@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: real programs that fetch profiles and numbers over HTTP from a real redis, which was never
-# restarted, and what they make of them beside what the command line says.
+# serve: real programs fetch profiles and statistics over HTTP from a real redis, which was never
+# restarted, and show the same as the command line.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 export PPROF_TMPDIR=$T HOME=$T NO_PROXY='*'
 
-# api METHOD PATH
+# api METHOD PATH: send a request for $pid
 api()
 {
 	at all -X "$1" "/api/v1/processes/$pid$2"
 }
 
-# of_log REGEX: a field of the last line about an operation
+# of_log REGEX: print a field of the last line about an operation
 of_log()
 {
 	tail -n 1 "$T/all.err" | grep -oE "$1" || true
@@ -33,7 +33,7 @@ base=http://me:$reader@127.0.0.1:$port
 api POST /deactivate
 snapshot "$redis"
 
-# --- what is there ---
+# --- the processes ---
 at all /healthz
 is "$code $body" '200 ok' 'it lives'
 at all /api/v1/processes
@@ -82,7 +82,7 @@ like "$(<"$T/head")" 'X-Jeprof-Role: control' 'and what who asked may do'
 is "$(of_log 'op=[a-z]* result=[a-z]*')" 'op=dump result=ok' 'the log has it'
 cp "$T/body" "$T/served.heap"
 ctl_ok 'the same by the command line' dump "$pid" -o "$T/own.heap"
-# What is sampled between the two is little.
+# Little is sampled between the two.
 in_use()
 {
 	run_ctl report --json -n 0 "$1"
@@ -97,7 +97,7 @@ done
 api POST '/dump?format=pdf'
 is "$code" 400 'no such format'
 
-# --- programs that others wrote ---
+# --- programs by others ---
 jeprof --text "$base/pid/$pid/pprof/heap" >"$T/by-jeprof" 2>"$T/by-jeprof.err"
 like "$(<"$T/by-jeprof")" '^Using remote profile|^Total: [0-9.]+ MB' 'jeprof, by URL'
 like "$(<"$T/by-jeprof")" ' (zmalloc|ztrymalloc_usable|zcalloc|sdsnewlen|createStringObject|_sdsnewlen|dictAdd|debugCommand)' 'with names of functions'
@@ -116,7 +116,7 @@ is "$code $(jq -r '.[] | select(.labels.pid == "'"$pid"'") | [.targets[0], .labe
 	"200 [\"127.0.0.1:$port\",\"$pid\",\"redis-server\",\"node7\"]" 'what there is to scrape'
 
 # --- who may do what ---
-# as TOKEN METHOD PATH: by TCP. Sets `code`.
+# as TOKEN METHOD PATH: over TCP. Sets `code`.
 as()
 {
 	code=$(curl -sS -o "$T/body" -w '%{http_code}' ${1:+-H "Authorization: Bearer $1"} -X "$2" "http://127.0.0.1:$port$3")
@@ -139,7 +139,7 @@ is "$code" 403 'profile: no change'
 run_ctl get "$pid" prof.active
 is "${out##* }" true 'and none is made'
 
-# --- errors as HTTP has them ---
+# --- errors as HTTP statuses ---
 at all -X POST "/api/v1/processes/4194304/dump"
 is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'no such process'
 at all -X POST "/api/v1/processes/$$/dump"
@@ -150,7 +150,7 @@ MALLOC_CONF=prof:false start_victim leaky
 at all -X POST "/api/v1/processes/$pid/activate"
 is "$code $(jq -r .error.code "$T/body")" '501 no_profiling' 'a process without prof:true'
 
-# --- what a process calls itself ---
+# --- a process with a hostile name ---
 odd=$T/odd$'\e'
 install -m 755 "$VICTIMS/leaky" "$odd"
 start_victim "$odd"
@@ -163,7 +163,7 @@ is "$code $(jq -c '[.changed, .after]' "$T/body")" '200 [true,false]' 'deactivat
 end_serve all
 assert_untouched "$redis" 'all in all: untouched'
 
-# --- nobody reads what it says: it serves on ---
+# --- nobody reads its output: it continues to serve ---
 mkfifo "$T/pipe"
 exec {pipe}<>"$T/pipe"
 dd if=/dev/zero of="$T/pipe" bs=4096 oflag=nonblock status=none 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Several jemallocs in one process: all are listed, and --image says which one is meant.
+# Several jemallocs in one process: all are listed, and --image selects one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -8,13 +8,13 @@ export MALLOC_CONF=$PROF
 library=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
 library=$(readlink -f "$library")
 
-# rows FILTER: what list shows of the process, in its order
+# rows FILTER: print what list shows of the process, in order
 rows()
 {
 	jq -r --argjson pid "$pid" ".[] | select(.pid == \$pid) | $1" "$T/out"
 }
 
-# --- the program's own, with a prefix, and a preloaded one ---
+# --- one in the program, with a prefix, and a preloaded one ---
 wrap=(env LD_PRELOAD=libjemalloc.so.2)
 start_victim idle-je 2
 wrap=()
@@ -42,7 +42,7 @@ done
 ctl_ok 'check --image' check "$pid" --image libjemalloc.so.2
 like "$out" "preload, $library" 'check --image: looks at that one'
 
-# Switching one leaves the other alone.
+# Switching one does not affect the other.
 ctl_ok 'activate --image' activate "$pid" --image libjemalloc.so.2 --json
 is "$(json .changed)" true 'activate --image: changed'
 ctl_ok 'the other' get "$pid" prof.active --quiet
@@ -51,7 +51,7 @@ ctl_ok 'this one' get "$pid" prof.active --quiet --image "$library"
 is "$out" true 'this one is active'
 ctl_ok 'deactivate --image' deactivate "$pid" --image "$library"
 
-# What is none of them.
+# Names of none of them.
 for name in libnone.so je "${program%/*}" _rjem_ ''; do
 	ctl_fails 5 'image_not_there name_one_jemalloc' "--image '$name' is none; both are named" \
 		--image "$name" activate "$pid"
@@ -64,7 +64,7 @@ stop_target "$pid"
 # --- the same file name twice ---
 mkdir "$T/a" "$T/b"
 cp "$library" "$T/a/libtwo.so"
-# Another soname, or ld.so takes the second for the first.
+# With another soname, or ld.so would take the second for the first.
 LC_ALL=C sed 's/libjemalloc\.so\.2/libjemallox.so.2/' "$library" >"$T/b/libtwo.so"
 wrap=(env LD_PRELOAD="$T/a/libtwo.so:$T/b/libtwo.so")
 start_victim idle-plain 2
@@ -77,7 +77,7 @@ ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- where no symbol names either: a program's own, and one that a library keeps to itself ---
+# --- without symbols: one in a program, and one hidden in a library ---
 hidden=$VICTIMS/matrix/stripped/libhidden-rjem.so
 is "$(nm -D --defined-only "$hidden" | wc -l)" 0 'a library that hides its jemalloc: names nothing'
 wrap=(env LD_PRELOAD="$hidden")
@@ -93,7 +93,7 @@ is "$out" false 'the hidden one is not active'
 assert_untouched "$pid"
 stop_target "$pid"
 
-# Who names his mallctl goes before who hides it, however that came in.
+# One whose mallctl has a name takes precedence over a hidden one, however it was loaded.
 start_victim idle 2
 wrap=()
 snapshot "$pid"
@@ -107,7 +107,7 @@ is "$out" true 'the hidden one is active'
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- a file that is gone is called as before ---
+# --- a deleted file can still be called ---
 cp "$VICTIMS/idle-je" "$T/gone"
 start_victim "$T/gone" 2
 rm "$T/gone"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sites: who allocates how much, seen by the kernel; nothing is called in the process.
+# sites: how much each function allocates, as seen by the kernel; no call is made in the process.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -24,12 +24,12 @@ like "$(<"$T/plain.out")" 'allocate_small < .*main' 'plain: with the whole stack
 like "$(<"$T/plain.heap")" "# counts alloc_space" 'plain: the profile says what it counts'
 assert_untouched "$pid"
 
-# The control: without the probe, nothing is seen.
+# Control: without the probe, nothing is seen.
 start_sites control
 end_sites control 1
 like "$(<"$T/control.err")" 'no thread of .* allocated as much as 64 KiB' 'nothing allocated: an error, no empty table'
 
-# Nor an empty one where chance chose nothing of a MB.
+# Nor is there an empty one if no sample was drawn in 1 MB.
 start_sites rare --sample-rate 100G --save "$T/rare.heap"
 tell '\001'
 end_sites rare 1
@@ -55,7 +55,7 @@ ok 'a page: is one' grep -q '^<!DOCTYPE html>' "$T/page.html"
 ctl_fails 10 output_exists 'a file that is there' sites "$pid" --save "$T/plain.heap"
 assert_untouched "$pid" 'other outputs: untouched'
 
-# --- stacks are copied up to their last byte: wherever they end, with little above them ---
+# --- stacks are copied to their last byte: wherever they end, with little above them ---
 stop_target "$pid"
 wrap=(setarch -R env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH")
 for deeper in 1 256 512 768; do
@@ -78,7 +78,7 @@ tell '\010'
 assert_untouched "$pid" 'killed: no breakpoint is left'
 stop_target "$pid"
 
-# --- with profiling on, its own events come in between ---
+# --- with profiling on, whose own events come in between ---
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:14 start_victim allocators
 snapshot "$pid"
 remember
@@ -88,7 +88,7 @@ end_sites active
 compare active "$T/active.heap"
 assert_untouched "$pid" 'with profiling on: untouched'
 
-# --- a child of it is another process ---
+# --- a child of the process is another process ---
 start_sites child
 tell '\376\377\377\377\377\377\377\377'
 end_sites child 1
@@ -96,7 +96,7 @@ like "$(<"$T/child.err")" 'no thread of .* allocated' 'what a child allocates is
 assert_untouched "$pid" 'its child: untouched'
 
 # --- it ends, or becomes another program ---
-# Stacks are walked by what its memory holds: a while passes until that is done.
+# Stacks are walked in its memory: wait until that is done.
 start_sites exec --save "$T/exec.heap"
 tell '\010'
 sleep $((2 * SLOW))
@@ -117,7 +117,7 @@ is "$?" 0 'the process ends: so does it'
 like "$(<"$T/ended.heap")" 'MAPPED_LIBRARIES:' 'the process ends: the profile is whole'
 is "$(share allocate_small "$T/ended.heap" | grep -c '^[1-9]')" 1 'the process ends: and has names'
 
-# --- samples come faster than they are taken: it ends when it was to end ---
+# --- samples come faster than they are read: it ends on time ---
 start_victim allocators
 tell '\375\377\377\377\377\377\377\377'
 snapshot "$pid"
@@ -127,7 +127,7 @@ like "$(<"$T/err")" 'came too fast to be read' 'a flood: says what was lost'
 assert_untouched "$pid" 'a flood: untouched'
 stop_target "$pid"
 
-# --- what it refuses ---
+# --- refusals ---
 ctl_fails 2 'needs_process give_a_process' 'no process' sites
 ctl_fails 2 'in_option not_a_value' 'no duration' sites 1 -d soon
 ctl_fails 2 'in_option must_be_more_than_0' 'no overhead at all' sites 1 --max-overhead 0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Processes of ours that get no CPU, as on a machine with too much to do: they are stopped here. What
-# is said then is true: no call and no file system is blamed, and the target is as it was.
+# Processes of ours that get no CPU time, as on an overloaded machine: here they are stopped. The
+# message must be true, blame no call and no file system, and the target must be as it was.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -14,14 +14,14 @@ is_stopped()
 	[[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]
 }
 
-# over NAME: the command has ended, and its tracer with it
+# over NAME: the command must end, and its tracer with it
 over()
 {
 	end
 	ok "$1: no tracer is left" within 60 is_ended "$tracer"
 }
 
-# --- in the search: its only thread fills a pipe, where it is never stopped ---
+# --- during the search: the only thread fills a pipe, where it is never stopped ---
 start_filler
 snapshot "$pid"
 
@@ -47,7 +47,7 @@ over 'interrupted in the search'
 is "$status" 1 'interrupted in the search: the exit status'
 is "$err" 'jeprof-ctl: interrupted; nothing was changed' 'interrupted in the search: is said'
 
-# The control: as it ends by itself.
+# Control: a search that ends by itself.
 begin status "$pid" --timeout 1s
 over 'control'
 is "$status" 8 'control: a search that ends by itself'
@@ -55,7 +55,7 @@ like "$err" 'no safe moment was found' 'control: says what it found'
 assert_untouched "$pid" 'the target of the search is untouched'
 end_child "$pid" -KILL
 
-# --- in a call: it waits for a dump of the program's own, into a pipe that nobody reads ---
+# --- during a call: it waits for a dump by the program into a pipe that nobody reads ---
 has_threads()
 {
 	grep -qx $'Threads:\t'"$1" "/proc/$pid/status"

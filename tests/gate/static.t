@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs in C that are linked statically, with the C library and the jemalloc of this machine (those
-# of other suites: tests/matrix/static.t): the instructions that an injection returns through are
-# found in what the linker took.
+# C programs that are linked statically, with the C library and the jemalloc of this machine (for
+# those of other suites: tests/matrix/static.t): the instructions through which an injection returns
+# are found in what was linked in.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -16,7 +16,7 @@ is "$(nm "$T/static" | grep -c ' getppid$')" 0 'it calls no getppid(2): its thre
 strip "$T/static"
 works 'the same, stripped' inline
 
-# By its code, not by its name: to this one a thread must not be sent back.
+# By code, not by name: a thread must not return to this one.
 cat >"$T/framed.c" <<'EOF'
 __asm__(".globl getppid\n"
 	".type getppid,@function\n"

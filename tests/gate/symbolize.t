@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of addresses: those of addr2line where there is debug data, those of C++ and Rust as in
-# their source, none where none is known, and never those of another file.
+# Names of addresses: those of addr2line if there is debug data, those of C++ and Rust as in their
+# source, none if none is known, and never those of another file.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8
 
-# A program of three functions, two of which the compiler inlines; it says where they stand.
+# A program with three functions, two of which are inlined.
 cat >"$T/names.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ CC
 cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc || bail_out 'no compiler'
 c++ -O2 -g -o "$T/names++" "$T/names.cc" -Wl,--no-as-needed -ljemalloc || bail_out 'no C++ compiler'
 
-# start PROGRAM: sets pid
+# start PROGRAM: start it. Sets `pid`.
 start()
 {
 	"${wrap[@]}" "$1" >"$T/said" 2>&1 &
@@ -76,20 +76,20 @@ start()
 	within 60 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
 }
 
-# stacks FILE: of a JSON profile, one a line, innermost first: name@file:line,...
+# stacks FILE: print the stacks of a JSON profile, one per line, innermost first: name@file:line ...
 stacks()
 {
 	jq -r '.functions as $f | .stacks[] | [.frames[] | $f[.[0]].name + "@" +
 		($f[.[0]].file // "?") + ":" + (.[1] | tostring)] | join(" ")' "$1"
 }
 
-# line_of TEXT: in names.c
+# line_of TEXT: print its line in names.c
 line_of()
 {
 	grep -nF "$1" "$T/names.c" | head -n 1 | cut -d: -f1
 }
 
-# render NAME [ARGUMENTS...]: the profile of the process as JSON, and its stacks
+# render NAME [ARGUMENTS...]: dump the process as JSON, and write the stacks to $T/stacks
 render()
 {
 	local name=$1
@@ -99,7 +99,7 @@ render()
 	stacks "$T/p.json" >"$T/stacks"
 }
 
-# --- C: inlined calls, as addr2line has them ---
+# --- C: inlined calls, as with addr2line ---
 start "$T/names"
 snapshot "$pid"
 render 'C'
@@ -109,7 +109,7 @@ like "$(<"$T/stacks")" "(^|"$'\n'")inner@$c:$(line_of 'kept = malloc(n)') middle
 like "$(<"$T/stacks")" "hidden(\.[^@ ]*)?@$c:$(line_of 'kept[0] = 1' | awk '{ print $1 - 1 }') main@$c:" 'C: a function that is not exported'
 unlike "$(<"$T/stacks")" 'libjemalloc' 'C: nothing of the allocator'
 
-# Every address of the program: what we say is what addr2line says.
+# Compare with addr2line, for every address of the program.
 ctl_ok 'C: dump' dump "$pid" -o "$T/names.heap"
 bias=$(awk -v path="$T/names" '$NF == path && $3 == "00000000" { print "0x" substr($1, 1, index($1, "-") - 1); exit }' "$T/names.heap")
 addr2line_stacks()
@@ -123,11 +123,11 @@ addr2line_stacks()
 		awk '/^0x/ { next } { name = $0; getline; print name "@" $0 }' | sed 's/@??:.*/@?:0/' | sort -u
 }
 addr2line_stacks >"$T/theirs"
-# What tells the compiler's clones of a function from each other, addr2line leaves out.
+# addr2line omits suffixes that distinguish the compiler's clones of a function.
 tr ' ' '\n' <"$T/stacks" | grep -E "@$c|^_start@" | sed 's/\.[^@]*@/@/' | sort -u >"$T/ours"
 is "$(<"$T/ours")" "$(<"$T/theirs")" 'C: the names, files and lines of addr2line -i'
 
-# --- what dump says at its end, and jeprof passes over ---
+# --- facts that dump appends, and jeprof ignores ---
 like "$(<"$T/names.heap")" "# pid $pid"$'\n'"# comm names"$'\n'"# host $(hostname)"$'\n''# version 5\.[^ ]*'$'\n''# time_ns [0-9]+' \
 	'facts: the process, the host, jemalloc, the time'
 id=$(readelf -n "$T/names" | awk '/Build ID:/ { print $3 }')
@@ -141,7 +141,7 @@ like "$(jeprof --text "$T/names" "$T/names.heap" 2>/dev/null)" ' outer' 'facts: 
 
 assert_untouched "$pid" 'C: the target is untouched'
 
-# --- a deleted program, and another one at its path ---
+# --- a deleted program, replaced by another file ---
 cp "$T/names++" "$T/other"
 mv "$T/other" "$T/names"
 snapshot "$pid"
@@ -188,7 +188,7 @@ like "$err" 'the debug data of .*/split is split: inlined calls are in \.dwo fil
 assert_untouched "$pid" 'split: the target is untouched'
 stop_target "$pid"
 
-# --- more lines than are kept at once: the units behind them are read as well ---
+# --- more lines than are kept at once: the units after them are also read ---
 mkdir "$T/long"
 for n in 1 2 3; do
 	{
@@ -234,7 +234,7 @@ unlike "$(<"$T/stacks")" '(^|'$'\n'')operator new' 'C++: operator new is the all
 assert_untouched "$pid" 'C++: the target is untouched'
 stop_target "$pid"
 
-# --- two functions of one name ---
+# --- two functions of the same name ---
 mkdir "$T/two"
 for n in a b; do
 	cat >"$T/two/$n.cc" <<CC
@@ -308,7 +308,7 @@ C
 	cc -std=gnu17 -O2 -g -DFIRST=_Z5run_av -DSECOND=_Z5run_bv -c main.c &&
 	c++ -O2 -g -o cc a.cc b.cc main.o -Wl,--no-as-needed -ljemalloc && strip -g -o less c) || bail_out 'no compiler'
 
-# rows PROGRAM [ARGUMENTS...]: the names in a report of it, one a line
+# rows PROGRAM [ARGUMENTS...]: write the names in a report of it to $T/rows, one per line
 rows()
 {
 	start "$T/two/$1"
@@ -334,7 +334,7 @@ for n in a b; do
 done
 unlike "$(<"$T/rows")" '(^|'$'\n'')(operator|hid|init)' 'C++: no function without what it lies in'
 
-# --- a stripped program: what is not known is not guessed ---
+# --- a stripped program: no names are guessed ---
 cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc
 strip -o "$T/bare" "$T/names"
 start "$T/bare"
@@ -342,7 +342,7 @@ snapshot "$pid"
 render 'stripped'
 like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+0x[0-9a-f]+\]@\?:0 \[bare\+0x[0-9a-f]+\]@\?:0 ' 'stripped: no names'
 unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: none at all of the program'
-# In this program, what lies at an offset in the file has it as its address.
+# In this program, addresses are equal to offsets in the file.
 readelf --debug-dump=frames "$T/bare" 2>/dev/null | sed -nE 's/.* FDE .*pc=0*([0-9a-f]+)\.\..*/[bare+0x\1]/p' | sort -u >"$T/begins"
 grep -oE '\[bare\+0x[0-9a-f]+\]' "$T/stacks" | sort -u >"$T/shown"
 is "$(comm -23 "$T/shown" "$T/begins")" '' 'stripped: a function is where its unwind table begins'
@@ -357,7 +357,7 @@ like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_U
 is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: once'
 assert_untouched "$pid" 'stripped: the target is untouched'
 
-# The debug file beside it, by build id alone: only the right one counts.
+# The debug file elsewhere, only by build id: only the right one counts.
 mkdir -p "$T/debug/.build-id/${id:0:2}"
 objcopy --only-keep-debug "$T/names" "$T/debug/.build-id/${id:0:2}/${id:2}.debug"
 cat >"$T/with_debug" <<'SH'
@@ -382,7 +382,7 @@ CTL=$real_ctl
 assert_untouched "$pid" 'debug file: the target is untouched'
 stop_target "$pid"
 
-# --- another root: the file of that name here is another one ---
+# --- another root: the file with that path here is another one ---
 mkdir -p "$T/inside"
 cp "$T/names++" "$T/path"
 cp "$T/names" "$T/inside/path"
@@ -401,7 +401,7 @@ unlike "$(<"$T/stacks")" 'app::' 'another mount namespace: not by the file of th
 assert_untouched "$pid" 'another mount namespace: the target is untouched'
 stop_target "$pid"
 
-# --- the cache: for names from debug data, by build id ---
+# --- the cache: names from debug data, by build id ---
 cached=/var/cache/jeprof-ctl/$id.symbols
 mv "$cached" "$T/before" 2>/dev/null
 own_usr
@@ -441,7 +441,7 @@ stop_target "$pid"
 rm -f "$cached"
 [ ! -e "$T/before" ] || mv "$T/before" "$cached"
 
-# --- Debian's redis: every name is one that covers its address ---
+# --- Debian's redis: every name covers its address ---
 start_redis
 load_redis 2000
 snapshot "$pid"
@@ -451,7 +451,7 @@ stacks "$T/redis.json" | tr ' ' '\n' | sed 's/@.*//' | sort -u >"$T/redis.names"
 like "$(<"$T/redis.names")" 'zmalloc' 'redis: some names are known'
 assert_untouched "$pid" 'redis: the target is untouched'
 
-# What cannot be written is refused before the target is touched.
+# Invalid outputs are refused before the target is touched.
 ctl_fails 2 'format_unknown available_formats' 'an unknown format' dump "$pid" -f gif
 ctl_fails 2 exclusive '-f with --in-target' dump "$pid" -f json --in-target
 run_ctl dump "$pid" -f folded -o -

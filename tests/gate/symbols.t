@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A stripped program's symbols where its packager left them: in the program, in debug files in
-# its own root and here, at a server; and never those of another build.
+# Symbols of a stripped program, from wherever its packager left them: in the program, in debug
+# files in its root and here, on a server; and never those of another build.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -19,7 +19,7 @@ address()
 	nm "$twin" | awk -v name="$1" '$3 == name { sub(/^0+/, "", $1); print $1 }'
 }
 
-# found NAME SOURCE: the main job on the victim that was just started, with the symbols from SOURCE
+# found NAME SOURCE: test the main job on the victim just started, with symbols from SOURCE
 found()
 {
 	local name=$1 source=$2
@@ -43,7 +43,7 @@ found()
 }
 more=()
 
-# not_from NAME [ADDRESS]: no such symbols are used, nor is the address that they have
+# not_from NAME [ADDRESS]: no such symbols may be used, nor their address
 not_from()
 {
 	local name=$1 address=${2:-none}
@@ -57,7 +57,7 @@ not_from()
 	more=()
 }
 
-# --- in the program: a compressed table, made as Fedora's find-debuginfo makes it ---
+# --- in the program: a compressed table, as made by Fedora's find-debuginfo ---
 nm -D --format=posix --defined-only "$twin" | awk '{ print $1 }' | sort >"$T/s/dynamic"
 nm --format=posix --defined-only "$twin" | awk '$2 == "T" || $2 == "t" || $2 == "D" { print $1 }' |
 	sort >"$T/s/functions"
@@ -69,7 +69,7 @@ objcopy --add-section .gnu_debugdata="$T/s/mini.xz" "$T/s/bare" "$T/mini"
 start_victim "$T/mini" 2
 found debugdata '\.gnu_debugdata'
 
-# What is no xz stream, ends early or unpacks to too much is no table.
+# Anything that is no xz stream, is truncated or too large when unpacked is ignored.
 head -c 1000 "$T/s/mini.xz" >"$T/s/cut"
 head -c 4000 /dev/urandom >"$T/s/noise"
 head -c 200M /dev/zero | xz -1 >"$T/s/bomb"
@@ -79,12 +79,12 @@ for bad in cut noise bomb; do
 	not_from "debugdata, $bad"
 done
 
-# --- by build id: in the target's root alone, then here alone ---
+# --- by build id: only in the target's root, then only here ---
 mkdir -p "$T/store/${by_id%/*}" "$T/empty"
 cp "$T/s/idle.debug" "$T/store/$by_id"
 made=''
 [ -d /usr/lib/debug ] || { mkdir /usr/lib/debug && made=1; }
-# with_debug FOLDER COMMAND...: the command sees the folder's files, and only those, as /usr/lib/debug
+# with_debug FOLDER COMMAND...: run it with only the files in FOLDER as /usr/lib/debug
 cat >"$T/with_debug" <<'SH'
 #!/bin/bash
 mount -t tmpfs none /usr/lib/debug && cp -r "$1/." /usr/lib/debug && shift && exec "$@"
@@ -106,7 +106,7 @@ here "$T/store"
 start_victim "$T/s/bare" 2
 found 'build id, here' "/usr/lib/debug/$by_id"
 
-# Another build's file under this build's name.
+# A file of another build, named by this build id.
 mkdir -p "$T/other/${by_id%/*}"
 objcopy --only-keep-debug "$VICTIMS/busy-je" "$T/other/$by_id"
 here "$T/other"
@@ -132,7 +132,7 @@ start_victim "$T/far/linked" 2
 found 'debuglink, below /usr/lib/debug' "/usr/lib/debug$T/far/idle.debug"
 CTL=$real_ctl
 
-# In a chroot, whose paths are not ours.
+# In a chroot, whose paths differ from ours.
 jail=$T/jail
 mkdir -p "$jail/opt/.debug" "$jail/proc"
 for f in $(ldd "$twin" | grep -o '/[^ ]*'); do
@@ -150,7 +150,7 @@ chmod 755 "$T/in_jail"
 wrap=("$T/in_jail" "$jail")
 start_victim "$T/s/linked" 2
 found 'debuglink, in a chroot' /opt/.debug/idle.debug
-# A link there that leads out of the root is not followed.
+# A link that leads out of that root is not followed.
 mkdir "$jail/out"
 cp "$T/s/linked" "$jail/opt/linked"
 rm "$jail/opt/.debug/idle.debug"
@@ -159,7 +159,7 @@ start_victim "$T/s/linked" 2
 not_from 'debuglink, in a chroot, a link out of it'
 wrap=()
 
-# The name is right, the content is not; the CRC is right, the build id is not.
+# The right name with other contents; the right CRC with another build id.
 mkdir "$T/crc" "$T/id"
 cp "$T/s/linked" "$T/crc"
 {
@@ -173,7 +173,7 @@ objcopy --only-keep-debug "$VICTIMS/busy-je" "$T/id/idle.debug"
 start_victim "$T/id/linked" 2
 not_from 'debuglink, another build'
 
-# --- debuginfod: when it is asked for ---
+# --- debuginfod, on request ---
 mkdir "$T/served" "$T/cache"
 cp "$T/s/idle.debug" "$T/served"
 port=$(free_port)
@@ -198,7 +198,7 @@ start_victim "$T/s/bare" 2
 more=(--debuginfod)
 not_from 'debuginfod without a server'
 
-# --- what has its own symbols costs no search ---
+# --- a library with its own symbols needs no search ---
 start_redis
 snapshot "$pid"
 ASAN_OPTIONS=detect_leaks=0 strace -f -o "$T/trace" -e trace=openat,openat2,open,memfd_create \

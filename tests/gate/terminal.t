@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report on a terminal: colours, names that fit, and a pager; and none of it elsewhere.
+# report on a terminal: colours, names that fit, and a pager; and none of these elsewhere.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/made.sh
@@ -18,8 +18,8 @@ made many.heap "${stacks[@]}"
 unset NO_COLOR PAGER JEPROF_CTL_PAGER LESS LESSSECURE COLUMNS LINES SUDO_UID DOAS_USER PKEXEC_UID
 export TERM=xterm JEPROF_CTL_PAGERSECURE=0 # whoever runs the tests
 
-# tty ROWS COLUMNS [NAME=VALUE...] -- ARGUMENTS...: runs it on a terminal of that size, in which
-# a pager, if there is one, is tests/drivers/tty's to answer
+# tty ROWS COLUMNS [NAME=VALUE...] -- ARGUMENTS...: run it on a terminal of that size;
+# tests/drivers/tty answers a pager, if there is one
 tty()
 {
 	tests/drivers/tty "$1" "$2" "$CTL" "${patient[@]}" "${@:3}" >"$T/out" 2>"$T/err"
@@ -66,12 +66,12 @@ like "$out" ' void ns::outer<ns::deep<int> >::call\(ns::deep<int>, char const\*\
 tty 50 80 report --tree "$T/few.heap"
 like "$out" '-> +ns::outer::call'$'\n' 'tree: they fit as well'
 
-# --- what a profile names does nothing to the terminal ---
+# --- names in a profile do nothing to the terminal ---
 sed 's/ work$/ \x1b[31mwork/' "$T/few.heap" >"$T/escape.heap"
 tty 50 120 report "$T/escape.heap"
 like "$out" '\\x1b\[31mwork' 'a name with an escape sequence: it is shown as text'
 
-# --- a pager, where it is longer than the terminal ---
+# --- a pager, if the output is longer than the terminal ---
 pager="sed s/^/paged:/"
 PAGER=$pager tty 20 120 report "$T/many.heap"
 is "$status" 0 'PAGER'
@@ -107,7 +107,7 @@ PAGER=/nowhere/pager tty 20 120 report "$T/many.heap"
 is "$status" 0 'no such pager'
 like "$out" $'\n''inuse_space.*'$'\n' 'no such pager: it is shown all the same'
 
-# --- by sudo(8): the user's rights are not those of the pager ---
+# --- by sudo(8): the user does not have the rights of the pager ---
 for lender in SUDO_UID DOAS_USER PKEXEC_UID; do
 	env -u JEPROF_CTL_PAGERSECURE "$lender=1000" PAGER="touch $T/owned;" JEPROF_CTL_PAGER="touch $T/owned;" LESSOPEN="|touch $T/owned; cat %s" \
 		tests/drivers/tty 20 120 "$CTL" report "$T/many.heap" >"$T/out" 2>&1

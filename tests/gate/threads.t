@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# threads: what jemalloc knows of each, and threads made to sample that were started not to.
+# threads: what jemalloc knows of each thread, and sampling in threads that were started without it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# count FILTER: of the threads in the last document
+# count FILTER: count the threads in the last document
 count()
 {
 	json "[.threads[] | select($1)] | length"
@@ -17,7 +17,7 @@ objects()
 	awk '/^ *t\*:/ { print $2 + 0; exit }' "$T/profile.heap"
 }
 
-# The number of rounds that the slowest of the threads that stay has made.
+# rounds: print how many rounds the slowest of the permanent threads has made
 rounds()
 {
 	tests/drivers/photo board "$T/board.$pid" | jq '.beats | min'
@@ -28,7 +28,7 @@ has_reached()
 	[ "$(rounds)" -ge "$1" ]
 }
 
-# Each of these threads makes 20 rounds: time to sample, if it is allowed to.
+# all_work: let each of these threads make 20 rounds, which is time to be sampled, if that is on
 all_work()
 {
 	within 60 has_reached $(($(rounds) + 20)) || bail_out 'the victim does not work'
@@ -39,7 +39,7 @@ has_objects()
 	[ "$(objects)" -ge "$1" ]
 }
 
-# --- threads that sample ---
+# --- threads that are sampled ---
 export MALLOC_CONF=$PROF
 start_victim crowd 5
 snapshot "$pid"
@@ -69,7 +69,7 @@ crowd_rate()
 "$CTL" "${patient[@]}" threads "$pid" --interval 600s --json >"$T/out" 2>"$T/err" </dev/null &
 looks=$!
 own "$looks"
-# poll(2) for 600,000 ms.
+# It is in poll(2), for 600,000 ms.
 ok 'rates: it waits' within 60 grep -qs '^7 0x[0-9a-f]* 0x2 0x927c0 ' "/proc/$looks/syscall"
 all_work
 kill -TERM "$looks"
@@ -100,7 +100,7 @@ is "$?" 9 'a process that ends meanwhile: so does the wait'
 is "$(json '[(.threads | length), ([.threads[].rate.allocated] | unique), .warning_id] | tostring')" \
 	'[6,[null],"ended_meanwhile"]' 'a process that ends meanwhile: what was known is shown, and why there is no rate'
 
-# --- threads that were started not to sample ---
+# --- threads that were started without sampling ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:10
 start_victim crowd 5
 all_work
@@ -127,7 +127,7 @@ all_work
 ok 'all threads: several times as many samples' within 60 has_objects $((first * 2))
 stop_target "$pid"
 
-# --- very many, and such as come and go ---
+# --- very many, and some that come and go ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:12
 start_victim crowd 100
 snapshot "$pid"
@@ -148,7 +148,7 @@ is "$(jq -c '[.eintr, .corrupt, .altstack, .failed]' <(tests/drivers/photo board
 ok 'threads that come and go: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 stop_target "$pid"
 
-# --- such as are about to end: jemalloc has put away what it knew of them ---
+# --- threads about to end: jemalloc has freed their data ---
 start_victim crowd 3 ending
 ending="(.name | startswith(\"crowd-\") | not) and .tid != $pid"
 is_one_there()
@@ -164,7 +164,7 @@ is "$(count '.thread.prof.active == true' | sed 's/^[4-9]$/all/')" all 'threads 
 ok 'threads that end: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 stop_target "$pid"
 
-# --- one that cannot be borrowed ---
+# --- a thread that cannot be borrowed ---
 start_victim crowd 3 stuck
 snapshot "$pid"
 ctl_ok 'a thread that cannot be reached' threads "$pid" --json
@@ -178,11 +178,11 @@ is "$(count .changed)" 4 'a thread that cannot be reached: the others are set'
 assert_untouched "$pid" 'a thread that cannot be reached: untouched'
 stop_target "$pid"
 
-# --- it is stopped, or its time is over, before all were asked: each of the first 200 takes 60 ms ---
+# --- stopped or timed out before all were queried: each of the first 200 takes 60 ms ---
 start_victim crowd 5 stuck 200
 snapshot "$pid"
 others='.name | startswith("crowd-")'
-# is_partial NAME REGEX: of the last document, which says that by REGEX
+# is_partial NAME REGEX: the last document must be incomplete, for a reason that matches REGEX
 is_partial()
 {
 	is "$status" 8 "$1: exit 8"
@@ -197,7 +197,7 @@ run_ctl threads "$pid" --activate all --timeout 4s --json
 is_partial '--timeout, --activate' 'timed out'
 is "$(json ".threads[] | select(.tid == $pid) | [.changed, .thread.allocated > 0] | tostring")" '[true,true]' \
 	'--timeout, --activate: what was changed is said'
-# By a signal, on a terminal, which shows how far it is.
+# By a signal, on a terminal, which shows the progress.
 for signal in INT HUP TERM; do
 	script -qefc "exec '$CTL' ${patient[*]} threads $pid >'$T/out'" "$T/tty" </dev/null >"$T/script" 2>&1 &
 	script=$!
@@ -219,12 +219,12 @@ like "$err" 'timed out: [0-9]+ of 206 threads were not queried' '--timeout, with
 assert_untouched "$pid" 'stopped: untouched'
 stop_target "$pid"
 
-# --- the tracer is killed, in one of the threads that it visits one after the other ---
+# --- the tracer is killed in one of the threads that it visits in turn ---
 start_victim crowd 6
 snapshot "$pid"
 strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" --timeout 120s threads "$pid" >"$T/out" 2>"$T/err"
-# Requests of the tracer of the first calls, and the most of one that visits threads. On a busy machine
-# there are several: one whose search for a thread takes too long ends, and the next goes on.
+# Requests of the tracer of the first calls, and the most by one that visits threads. On a busy
+# machine there are several: one that searches too long for a thread ends, and the next continues.
 read -r first requests visited <<<"$(awk '/ptrace\(/ { if (!first) first = $1; if (++n[$1] > most && $1 != first) most = n[$1] }
 	/PTRACE_SEIZE/ && $1 != first { visited++ }
 	END { print n[first], most, visited }' "$T/calls")"
@@ -235,7 +235,8 @@ for ((i = 2 * first; i <= requests + 1; i += 5)); do
 		"$CTL" "${patient[@]}" --timeout 120s threads "$pid" --json >"$T/out" 2>"$T/err"
 	status=$?
 	grep -q 'killed by SIGKILL' "$T/killed" && reached=$((reached + 1))
-	# Asked again by another tracer, or said what may have become of it; twice that, and it is over.
+	# The thread is queried again by another tracer, or its possible state is reported. If that
+	# happens twice, the command ends.
 	case $status in
 	0) [ "$(count '.reason == null or (.reason | test("the tracer was killed"))')" = 7 ] || odd+=" $i:$(<"$T/out")" ;;
 	9) [[ $(json .error.message) == 'the tracer was killed; the target finishes the call on its own' ]] || odd+=" $i:$(<"$T/out")" ;;
@@ -248,7 +249,7 @@ diag "a tracer that is killed: $reached times, $first and $requests requests"
 assert_untouched "$pid" 'a tracer that is killed: untouched'
 stop_target "$pid"
 
-# --- threads that are busy ---
+# --- busy threads ---
 export MALLOC_CONF=$PROF
 start_victim busy 2
 snapshot "$pid"
@@ -257,7 +258,7 @@ is "$(count true)" 3 'busy threads: all of them'
 assert_untouched "$pid" 'busy threads: untouched'
 stop_target "$pid"
 
-# --- where there is nothing to read ---
+# --- nothing to read ---
 MALLOC_CONF=prof:false start_victim crowd 2
 snapshot "$pid"
 ctl_ok 'without opt.prof' threads "$pid" --json
