@@ -40,7 +40,7 @@ for when in during after; do
 	stop_target "$pid"
 done
 
-# --- two with different blocks, in turns: calls of threads at their end lead from one to the other ---
+# --- two with different blocks, in turns: calls of ending threads lead from one to the other ---
 id=$(readelf -n "$B/gen/sampler/target.so" | sed -n 's/.*Build ID: //p')
 perl -0777 -pe 'BEGIN { $id = pack("H*", shift) } s/\Q$id\E/"\0" x length($id)/e' "$id" "$CTL" >"$T/other"
 chmod +x "$T/other"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve over TLS: who is let in and with which role, what clients without manners cost, and what happens
+# serve over TLS: who is let in and with which role, what misbehaving clients cost, and what happens
 # when the certificate is replaced; on a real redis, with curl, jeprof and go tool pprof.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -30,8 +30,8 @@ run_ctl serve --token-file "$T/tokens" --new-token profile:reader
 token=$out
 tls=(--tls-cert "$T/server.pem" --tls-key "$T/server.key")
 
-# --- what is wrong at the start ---
-# wrong ID NAME ARGUMENTS...: it does not start
+# --- errors at the start ---
+# wrong STATUS IDS NAME ARGUMENTS...: serve must not start
 wrong()
 {
 	ctl_fails "$1" "$2" "$3" serve --socket "$T/none.sock" --token-file "$T/tokens" --listen 127.0.0.1:0 "${@:4}"
@@ -69,7 +69,7 @@ ctl_fails 2 'listen_needs_tokens give_tokens' 'a port where nobody is known' ser
 ctl_fails 2 'listen_beyond_loopback listen_on_loopback' 'all addresses without TLS' serve --socket none --listen 0.0.0.0:0 --token-file "$T/tokens"
 like "$(<"$T/err")" 'without TLS' 'it says why'
 
-# --- a port of all addresses ---
+# --- a port on all addresses ---
 MALLOC_CONF=$PROF,prof_active:true,lg_prof_sample:12 start_redis
 redis=$pid
 load_redis
@@ -79,14 +79,14 @@ like "$(<"$T/main.err")" "https://0\.0\.0\.0:$port/" 'it says https'
 front=$(pgrep -P "$serve" -x http)
 snapshot "$redis"
 
-# by [CURL OPTIONS...] PATH: Sets `code`, `body`; code 000: no answer
+# by [CURL OPTIONS...] PATH: send a request. Sets `code` and `body`; code 000 means no answer.
 by()
 {
 	: >"$T/body"
 	code=$(curl -sS --cacert "${ca:-$T/ca.pem}" -o "$T/body" -w '%{http_code}' "${@:1:$#-1}" "https://localhost:$port${!#}" 2>"$T/curl") || true
 	body=$(tr -d '\0' <"$T/body")
 }
-# with NAME PATH: as who has this certificate
+# with NAME PATH: send a request with this certificate
 with()
 {
 	by --cert "$T/$1.pem" --key "$T/$1.key" "$2"
@@ -136,8 +136,8 @@ is "$code" 200 'the socket is as it was'
 by "${auth[@]}" '/sd?all=1'
 is "$(jq -r '.[] | select(.labels.pid == "'"$redis"'") | .labels.__scheme__' "$T/body")" https 'targets are by https'
 
-# --- old versions, and clients that do not speak TLS ---
-# s_client OPTIONS...: what it says to the port, or to OTHER_PORT
+# --- old versions, and clients that do not use TLS ---
+# s_client OPTIONS...: print what it gets from the port, or from OTHER_PORT
 s_client()
 {
 	timeout 120 openssl s_client -connect "localhost:${other_port:-$port}" -CAfile "$T/ca.pem" "$@" </dev/null 2>&1
@@ -166,7 +166,7 @@ by /healthz
 is "$code" 200 'it lives'
 is "$(pgrep -P "$serve" -x http)" "$front" 'and is the same process'
 
-# --- programs that others wrote ---
+# --- programs by others ---
 export SSL_CERT_FILE=$T/ca.pem CURL_CA_BUNDLE=$T/ca.pem
 base=https://me:$token@localhost:$port
 jeprof --text "$base/pid/$redis/pprof/heap" >"$T/by-jeprof" 2>"$T/by-jeprof.err"
@@ -179,7 +179,7 @@ SSL_CERT_FILE=$T/other-ca.pem go tool pprof -symbolize=none -top "https+insecure
 like "$(<"$T/go")" 'Type: inuse_space' 'but for https+insecure'
 unset SSL_CERT_FILE CURL_CA_BUNDLE
 
-# --- its certificate is replaced ---
+# --- the certificate is replaced ---
 subject()
 {
 	s_client -servername localhost | sed -n 's/^subject=CN = //p'
@@ -245,7 +245,7 @@ by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/record?dur
 is "$code $(jq -r .by "$T/body")" '202 certificate client' 'what it begins says whose it is' || diag "$body"
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "/api/v1/runs/$(jq -r .id "$T/body")/stop"
 is "$code" 200 'and it ends it'
-snapshot "$redis" # which has what sampling left there
+snapshot "$redis" # which still has data of the sampling
 by "${auth[@]}" $list
 is "$code" 401 'no token is known'
 end_serve control
@@ -292,7 +292,7 @@ with client $list
 is "$code" 200 'the first one again: it counts'
 end_serve listed
 
-# --- a front that was taken over ---
+# --- a compromised front ---
 use_false_front
 start_serve false --listen "127.0.0.1:$port" "${tls[@]/#$T\/server/$T\/rsa}" --client-ca "$T/kept/ca.pem"
 hears '^credentials'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Asking twice is no error, and asking often leaves nothing behind.
+# Repeated requests are not errors, and leave nothing behind.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -26,7 +26,7 @@ for mode in thread inline; do
 	assert_untouched "$pid" "untouched in mode $mode"
 done
 
-# The first rounds may make jemalloc and the C library keep memory; after these, none does.
+# In the first rounds, jemalloc and the C library may keep memory; later rounds add none.
 round()
 {
 	local ctl=("$CTL" "${patient[@]}")
@@ -43,15 +43,15 @@ for _ in $(seq "${ROUNDS:-20}"); do
 	round || bad=$((bad + 1))
 done
 is "$bad" 0 'twenty more rounds' || diag "$(<"$T/round.log")"
-# The target's own samples may make jemalloc map another extent; a stack of ours for each round
-# would be 20 MiB.
+# The target's own samples may make jemalloc map another extent; a stack of ours each round would
+# take 20 MiB.
 read -r bytes_before _ <<<"$before"
 read -r bytes_after _ <<<"$(tests/drivers/photo anon "$pid")"
 ok 'twenty more rounds: no memory of ours stays mapped' \
 	test $((bytes_after - bytes_before)) -lt $((10 << 20))
 assert_untouched "$pid" 'untouched after all rounds'
 
-# Somebody's probe is a breakpoint in the code that tells where everything is.
+# A probe of another program is a breakpoint in the code from which all addresses are derived.
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 start_watch meanwhile "$pid"

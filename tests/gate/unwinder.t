@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What takes the stacks of samples: where that may end the program, nothing starts sampling unasked.
-# A jemalloc that really does: tests/matrix/unwinder.t.
+# The unwinder that takes the stacks of samples: if it may crash the program, sampling only starts
+# by force. tests/matrix/unwinder.t has a jemalloc that really does.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/checking.sh
 . tests/checking.sh
 
-# start_liar LIE: a library in jemalloc's place, of which calls alone tell anything
+# start_liar LIE: start a program with a library in place of jemalloc, which only calls can identify
 start_liar()
 {
 	LIE=$1 start_victim lied-to
 	snapshot "$pid"
 }
 
-# refused NAME IDS: whatever starts sampling is refused, with what to do
+# refused NAME IDS: everything that starts sampling must be refused, with a fix
 refused()
 {
 	ctl_fails 1 "$2" "$1: activate" activate "$pid"
@@ -39,7 +39,7 @@ ctl_ok 'not known: activate --force' activate "$pid" --force
 assert_untouched "$pid" 'not known: untouched'
 stop_target "$pid"
 
-# The control: the same library with an unwinder of its own.
+# Control: the same library with its own unwinder.
 start_liar libunwind-unwinds
 ctl_ok 'libunwind: activate' activate "$pid"
 checked
@@ -47,7 +47,7 @@ row_is unwinder true '^libunwind$' 'libunwind'
 assert_untouched "$pid" 'libunwind: untouched'
 stop_target "$pid"
 
-# LuaJIT's code ends libgcc's unwinder, and no other one.
+# LuaJIT's code makes libgcc's unwinder abort, and no other.
 echo 'int nothing;' | cc -shared -fPIC -x c -o "$T/libluajit-5.1.so.2" -
 export LD_PRELOAD=$T/libluajit-5.1.so.2
 start_liar libunwind-unwinds
@@ -67,7 +67,7 @@ row_is unwinder false 'runs LuaJIT' 'LuaJIT, libgcc' 'force'
 assert_untouched "$pid" 'LuaJIT, libgcc: untouched'
 stop_target "$pid"
 
-# Linked into the program it has no file of that name.
+# If it is linked into the program, it has no file of that name.
 echo 'const char *const lua = "LuaJIT 2.1.0-beta3"; const char *const *lua_at = &lua;' >"$T/lua.c"
 cc -std=gnu17 -O2 -pthread -iquote . -D_GNU_SOURCE= -o "$T/idle-lua" tests/target/idle.c tests/target/victim.c "$T/lua.c" \
 	-Wl,--no-as-needed -ljemalloc || bail_out 'cannot build a program with LuaJIT in it'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process whose libraries were upgraded under it: their files are gone, others have their
-# names. Whoever has no capability reads them from the process's memory.
+# A process whose libraries were upgraded while it runs: their files are deleted, and others have
+# their names. Users without capabilities read the libraries from the memory of the process.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ libs=$T/lib
 mkdir "$libs"
 chmod 755 "$T" "$libs"
 
-# upgrade NAME: every library of `pid` below $libs, as a package manager does it, by renaming
+# upgrade NAME: replace every library of `pid` below $libs by renaming, as a package manager does
 upgrade()
 {
 	local lib
@@ -27,7 +27,7 @@ upgrade()
 	snapshot "$pid"
 }
 
-# libraries_of PROGRAM: copies of what it is linked with, but its loader
+# libraries_of PROGRAM: copy the libraries that it is linked with, except its loader
 libraries_of()
 {
 	rm -f "$libs"/*
@@ -36,7 +36,7 @@ libraries_of()
 	done
 }
 
-# works NAME: all that is done to a process by whoever `runner` is
+# works NAME: do everything to the process that `runner` can
 works()
 {
 	run_ctl list --json
@@ -87,7 +87,7 @@ load_redis 2000
 works 'a user, redis'
 rm "$out_dir/old.heap"
 
-# Root has the files themselves, and what only files have.
+# Root can access the files themselves, and what is only in files.
 runner=()
 pid=$victim
 works root

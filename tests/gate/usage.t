@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: what it takes, what it refuses, and that help, manual and completion know
-# all of it.
+# The command line: what it accepts and refuses; help, manual and completion must be complete.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -69,8 +68,8 @@ if command -v zsh >/dev/null; then
 fi
 ctl_fails 2 'no_completion choose_shell' 'completion for an unknown shell' completion tcsh
 
-# --- usage errors: status 2, something said, nothing on standard output ---
-# refused IDS ARGUMENTS...
+# --- usage errors: status 2, with a message, and nothing on standard output ---
+# refused IDS ARGUMENTS...: they must be refused
 refused()
 {
 	ctl_fails 2 "$1" "refused: ${*:2}" "${@:2}"
@@ -168,7 +167,7 @@ ctl_ok 'dump with a name made of it' dump "$pid" -o "$T/x.heap" -q
 is "$out" "$T/x.heap" '-q prints the name alone'
 is "$err" '' '-q says nothing else'
 
-# --- options that work ---
+# --- valid options ---
 ctl_ok 'options in front' --json --timeout 30s --max-pause 5000 --mode thread status "$pid"
 ctl_ok 'options behind' status "$pid" --timeout 1m30s --json
 ctl_ok '--timeout=D' status "$pid" --timeout=5mins

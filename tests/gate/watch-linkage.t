@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: however jemalloc got into the program, and wherever it runs.
+# watch: all ways in which jemalloc gets into a program, and all places where this runs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# --- every linkage, with symbols and without; in dumper-hidden nothing leads to prof_dump ---
+# --- every linkage, with and without symbols; in dumper-hidden, nothing leads to prof_dump ---
 dumpers=(dumper{,-je,-rjem,-static,-static-pie} dumper-{je,rjem,static,static-pie,hidden}.stripped)
 declare -A pids=()
 for d in "${dumpers[@]}"; do
@@ -17,7 +17,7 @@ done
 start_watch pids "${pids[@]}"
 by_pid=$watcher
 start_watch all --all
-# A process is reported where prof_dump is not found, once that is sure.
+# A process without prof_dump is reported as soon as that is certain.
 ok 'all: a process whose prof_dump is not found' \
 	within 60 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
 for d in "${dumpers[@]}"; do
@@ -32,7 +32,7 @@ end_watch all
 for d in "${dumpers[@]}"; do
 	wanted=$({ rows_of "$T/$d.first.heap" && echo "manual false $T/no/$d.heap null"; } | sort)
 	source=uprobe
-	# Seen by its system calls alone: a name that is nobody's tells nothing.
+	# Only its system calls are seen: a name that jemalloc does not give tells nothing.
 	[ "$d" = dumper-hidden.stripped ] && source=tracepoint wanted=${wanted//manual/unknown}
 	for watch in pids all; do
 		is "$(events_of "$watch" "${pids[$d]}")" "$wanted" "$d: $watch: one event for each dump"
@@ -52,8 +52,8 @@ for d in "${dumpers[@]}"; do
 	is "$(events_of final "${pids[$d]}")" "$(rows_of "$T/$d".[0-9]*.f.heap)" "$d: one event at the exit"
 done
 
-# --- what starts after the watch: a program that it has not seen, and one that ends at once ---
-# (whose library is known from another process: else it would be gone before it is looked at)
+# --- started after the watch: a program that it has not seen, and one that ends immediately ---
+# Its library is known from another process: otherwise, it would be gone before it is inspected.
 cp "$VICTIMS/dumper-static.stripped" "$T/late"
 MALLOC_CONF=prof:true start_dumper dumper
 start_watch late --all
@@ -83,7 +83,7 @@ else
 fi
 stop_target "$pid"
 
-# --- who maps the library without being linked with it says nothing of those who are ---
+# --- a process that only maps the library does not affect those that are linked with it ---
 mkdir "$T/mapped.d"
 cp "$T/lib/libjemalloc.so.2" "$T/mapped.d/"
 for how in '' clear; do
@@ -105,7 +105,7 @@ for how in '' clear; do
 	stop_target "$mapper"
 done
 
-# --- a container: namespaces of users, mounts and processes ---
+# --- a container: user, mount and pid namespaces ---
 if unshare --user --map-root-user true 2>/dev/null; then
 	mkdir "$T/inner"
 	mkfifo "$T/inner/orders"
@@ -136,7 +136,7 @@ else
 fi
 
 # --- without uprobes: no page of its code is changed ---
-# The kilobytes of its library's code that are no longer the file's.
+# changed_code: print the KiB of its library's code that differ from the file
 changed_code()
 {
 	awk '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 ~ /x/ && /libjemalloc/ }

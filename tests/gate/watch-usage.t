@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: its options, its table, what it refuses and why.
+# watch: its options, its table, and its refusals.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# --- what it refuses ---
+# --- refusals ---
 ctl_fails 2 watch_needs_processes 'no process is named' watch
 ctl_fails 2 exclusive 'all, and one' watch 1 --all
 ctl_fails 2 'in_pid not_in_range' 'no pid' watch abc
@@ -24,7 +24,7 @@ stop_target "$pid"
 
 MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper
 snapshot "$pid"
-# without NAME STATUS REGEX COMMAND...: a watch that COMMAND starts
+# without NAME STATUS REGEX COMMAND...: a watch started by COMMAND must be refused
 without()
 {
 	local name=$1 want=$2 regex=$3
@@ -36,7 +36,7 @@ without()
 	like "$(<"$T/err")" 'fix: ' "$name: and what to do"
 }
 without 'no rights' 4 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN|root' setpriv --bounding-set -bpf,-perfmon,-sys_admin
-# hide FOLDER [ANOTHER]: as where they are not mounted
+# hide FOLDER [ANOTHER]: act as if they were not mounted. Sets `hidden`.
 hide()
 {
 	# shellcheck disable=SC2016 # the inner shell's arguments
@@ -68,7 +68,7 @@ is "$?" 0 'others cannot be looked at: watches what can be'
 like "$(<"$T/err")" '[0-9]+ process(es)? could not be inspected' 'others cannot be looked at: says so'
 assert_untouched "$pid" 'refusals leave it untouched'
 
-# --- a build without it ---
+# --- a build without watch ---
 no_bpf=build/tests/nobpf/jeprof-ctl
 run_without()
 {
@@ -126,7 +126,7 @@ like "$(sed -n 3p "$T/table")" "manual +failed .*$T/no/table.heap: No such file 
 unlike "$(<"$T/table")" $'\e' 'table: control characters are not printed'
 is "$(wc -l <"$T/table")" 4 'table: a line for each'
 
-# --- since the process began ---
+# --- the time since the process started ---
 began=$(awk '{ printf "%.2f", $22 / 100 }' "/proc/$pid/stat")
 start_watch since "$pid" --since-start --count 1
 order "$pid" dump "$T/since.heap"
@@ -167,7 +167,7 @@ order "$pid" dump "$T/\$(exec) x.heap"
 within 60 test -s "$T/program.seen"
 end_watch exec
 is "$(<"$T/program.seen")" "0 $T/\$(exec) x.heap" '--on-dump-exec: runs the program, without arguments'
-# Our processes have raised the limit on their stack (base/own_limits.h).
+# Our processes raise the limit on their stack (base/own_limits.h).
 watch_by=(prlimit --stack=4194304:unlimited)
 # shellcheck disable=SC2016
 start_watch stack "$pid" --on-dump 'ulimit -s >"$JEPROF_CTL_FILE.seen"'
@@ -189,7 +189,7 @@ end_watch many
 is "$(wc -l <"$T/many")" 40 '--on-dump: all have run when it ends'
 assert_untouched "$pid" 'untouched'
 
-# --- other commands beside it ---
+# --- other commands at the same time ---
 start_watch beside "$pid"
 ctl_ok 'status while it is watched' status "$pid" --json
 like "$(json .jemalloc.prof_dump)" '^0x' 'status while it is watched: finds prof_dump'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: every dump is one event that says what it was, whoever asked for it; nothing else is.
+# watch: every dump, whoever requested it, is one event that describes it; nothing else is an event.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -13,7 +13,7 @@ code_is_changed()
 	! tests/drivers/photo check "$1" "$T/photo.$1" >"$T/said.photo" && grep -q 'code are not the file' "$T/said.photo"
 }
 
-# --- redis-server: what it asks for itself, what its jemalloc does, what we do ---
+# --- redis-server: dumps by itself, by its jemalloc, and by us ---
 MALLOC_CONF=$own_conf,lg_prof_interval:20,prof_final:true start_redis
 load_redis
 rm -f "$T"/own.*
@@ -47,7 +47,7 @@ is "$(seen redis 'select(.comm != "redis-server" and .by == null)' | wc -l)" 0 '
 like "$(tail -n 1 "$T/redis.talk")" "^$(wc -l <"$T/redis.events") dumps, 1 failed, 0 lost" 'redis: the sum'
 assert_untouched "$pid" 'redis: untouched'
 
-# The last one of all: it ends, and with it the watch.
+# The last dump, at exit: it ends, and the watch with it.
 rm -f "$T"/own.*
 start_watch final "$pid"
 note_early "$T"/own.*
@@ -90,7 +90,7 @@ end_watch one "$one"
 end_watch other "$other"
 end_watch all
 for watch in one other all; do
-	# Names that are no text may be shown in another way: they are counted alone.
+	# Names that are not text may be shown differently: only their number counts.
 	is "$(seen "$watch" "select(.pid == $main and .ok) | .bytes" | sort)" \
 		"$(stat -c %s "${names[@]}" "$T"/{cold,thread,relative}.heap "$T"/own.*.m0.heap | sort)" \
 		"$watch: one event for each dump"
@@ -123,7 +123,7 @@ is "$(seen one 'select((.duration_us | type) != "number" or .duration_us < 1)')"
 assert_untouched "$main" 'dumper: untouched'
 assert_untouched "$plain" 'a program without jemalloc: untouched'
 
-# --- where jemalloc dumps by itself ---
+# --- dumps by jemalloc itself ---
 rm -f "$T"/own.*
 snapshot "$main"
 start_watch kinds "$main"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Stacks of which the program has protected the lowest pages, as HotSpot does for its guard zones:
-# a thread on such a stack is borrowed, and the room for a call ends where those pages begin.
+# Stacks whose lowest pages the program has protected, as HotSpot does for its guard zones: a thread
+# on such a stack is borrowed, and the room for a call ends where these pages begin.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ beats()
 	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
 }
 
-# start_zone KIND: no other thread than the one on such a stack can be borrowed
+# start_zone KIND: start a victim in which only the thread on such a stack can be borrowed
 start_zone()
 {
 	start_victim stacks "$1"
@@ -28,7 +28,7 @@ clean()
 # --- there is room above the zone ---
 start_zone above-zone
 tid=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n')
-# has_zone: mappings without rights, 512 KiB at least, and what follows on them may be written
+# has_zone: does a writable mapping follow at least 512 KiB of inaccessible ones?
 has_zone()
 {
 	sed -E 's/^([0-9a-f]+)-([0-9a-f]+) (....).*/\1 \2 \3/' "/proc/$pid/maps" | {
@@ -54,7 +54,7 @@ assert_untouched "$pid" 'above the zone: untouched'
 ok 'above the zone: nothing is found changed' clean
 stop_target "$pid"
 
-# --- there is none ---
+# --- there is no room ---
 for kind in near-zone near-zone-main; do
 	start_zone "$kind"
 	snapshot "$pid"
@@ -66,7 +66,7 @@ for kind in near-zone near-zone-main; do
 	stop_target "$pid"
 done
 
-# Without the safety check a call runs into the zone.
+# Control: without the safety check, a call runs into the zone.
 start_zone near-zone
 timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s >"$T/careless" 2>&1
 like "$(<"$T/careless")" 'killed by Segmentation fault' 'control: without the safety check it is harmed'
