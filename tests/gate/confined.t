@@ -16,8 +16,8 @@ run_ctl dump "$pid" -o "$T/its-profile.heap"
 run_ctl bundle "$pid" -o "$T/its-bundle.tar.gz"
 [ "$status" -eq 0 ] || bail_out "no bundle: $err"
 
-# auxv comes from the kernel itself; only a number that changes with each execve(2) is derived from
-# it. Data in a memory file is copied by the controller, and a confined process parses the copy.
+# auxv comes from the kernel itself; a number that changes with each execve(2) is derived from it.
+# Data in a memory file is copied by the controller, and a confined process parses the copy.
 readers_in()
 {
 	tests/drivers/confinement.py "$1" "^/proc/$pid/(mem|maps|environ|task/[0-9]+/(mem|maps))" 'its-program' \

@@ -65,7 +65,7 @@ for fence in mkdir-errno clone3-nosys none; do
 	stop_target "$pid"
 done
 
-# --- our calls cannot do what the filter forbids the program ---
+# --- the program cannot do in our calls what its filter forbids ---
 mkdir "$T/escape"
 install -m 755 "$VICTIMS/lied-to" "$VICTIMS/escape/libliar.so" "$T/escape/"
 export ESCAPE=$T/escaped

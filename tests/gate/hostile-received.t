@@ -82,7 +82,7 @@ cheap 'large'
 
 # --- it changes during reading ---
 for lie in changes grows; do
-	# On a loaded machine, it may not be changed before it was read: then it was complete.
+	# On a loaded machine, nobody may get to change it before it was read: it was complete then.
 	for ((tries = 0; tries < 5; tries++)); do
 		start_giver "$lie" $((64 << 20))
 		run_ctl --timeout 20s dump "$pid" -o "$T/got.heap"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets at their limits: processes, memory, files, room on the disk, and in their own namespaces.
+# Targets at their limits (processes, memory, files, room on the disk), and in their own namespaces.
 # Whatever can work there works; the rest is refused, naming the obstacle.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -128,7 +128,7 @@ ok 'control: its allocations fail then' within 60 eval '[ "$(failed)" -gt 0 ]'
 unset "photographed[$pid]"
 stop_target "$pid"
 
-# The current amount of samples counts, not that at the start.
+# The current rate of samples counts, not that at the start.
 start_victim cramped
 left_of 8192
 snapshot "$pid"
@@ -173,7 +173,7 @@ snapshot "$pid"
 ctl_ok 'a stack that can grow: dump' dump "$pid" "${dump_inline[@]}"
 assert_untouched "$pid" 'a stack that can grow: untouched'
 stop_target "$pid"
-# Control: without the check, the call crashes in the middle, while it holds locks.
+# Control: without the check, the call is ended in the middle, with whatever it holds.
 start_edge 1000000
 timeout -k 5 60 "$B/tests/careless/jeprof-ctl" dump "$pid" "${dump_inline[@]}" >"$T/careless.log" 2>&1
 like "$? $(<"$T/careless.log")" '^9 .*killed by Segmentation fault' 'control: a stack that cannot grow ends a call'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# record with another sample rate, until memory has grown, and with progress on lines.
+# record with another sample rate, until memory has grown, and with lines of progress.
 
 # A private /run, so that no other test's recordings are undone here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
@@ -119,7 +119,7 @@ is "$?" 0 'a rate of growth: it ends'
 like "$(<"$T/bg.err")" ', until \+50%/1h; ' 'a rate of growth: it is said'
 stop_target "$pid"
 
-# --- progress on lines ---
+# --- lines of progress ---
 start_victim leaky
 ctl_ok 'progress' record "$pid" -d 3s --progress 100ms -o "$T/lines.heap"
 like "$err" "recording $pid \(leaky\): [0-3] of 3 s, allocated [^,]* at first, RSS " 'progress: a line for each'

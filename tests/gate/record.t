@@ -103,7 +103,7 @@ for signal in INT TERM HUP; do
 done
 assert_untouched "$pid" 'signals leave it untouched'
 
-# --- another user turns it off ---
+# --- turned off meanwhile ---
 start_recording -d 300s
 ctl_ok 'turned off meanwhile' deactivate "$pid"
 kill -TERM "$recorder"
@@ -131,7 +131,7 @@ wait "$recorder"
 is "$(active_of "$pid")" false 'two at once: and puts back'
 assert_untouched "$pid" 'two at once leave it untouched'
 
-# --- profiling that others turned on ---
+# --- profiling that was on already ---
 snapshot "$pid"
 "$CTL" "${patient[@]}" activate "$pid" >/dev/null 2>&1
 ctl_ok 'profiling that is on' record "$pid" -d 300ms -o "$T/adopted.heap" --json
@@ -278,7 +278,7 @@ wait "$recorder"
 is "$(active_of "$decided")" false 'and so it is'
 assert_untouched "$decided" 'the user decides: untouched'
 
-# --- journals of others ---
+# --- journals that are not ours ---
 snapshot "$pid"
 ln -s "$T/elsewhere" "/run/jeprof-ctl/$pid"
 ctl_fails 4 'journal_foreign check_owner_and_remove' 'a link is not followed' record "$pid" -d 1s -o "$T/l.heap"

@@ -83,7 +83,7 @@ ok 'a profile: it has calls' test "$(wc -l <"$T/theirs")" -gt 5
 named "$(<"$T/addresses")"
 is "$(sort "$T/out" | diff - "$T/theirs")" '' 'the same names as of a profile'
 
-# --- for jeprof ---
+# --- asked for and read as by jeprof ---
 
 named "$(<"$T/addresses") $(<"$T/addresses")"
 is "$(sort "$T/out" | diff - "$T/theirs")" '' 'what is asked twice is answered once'

@@ -240,7 +240,7 @@ unread diff "$T/base.heap" "$T/end.heap"
 unread bundle "$T/end.heap" -o -
 unread report --help
 
-# --- a difference: what shrank most is sorted with what grew most ---
+# --- a difference: sorted by size, whether it grew or shrank ---
 ctl_ok 'less' report --base "$T/end.heap" "$T/base.heap" -n 1 -q
 like "$out" $'  function\n *-[0-9.]+[KM] ' 'less: the first row is the one that shrank most'
 unlike "$out" '-0\.0%' 'less: no part of nothing'
@@ -269,7 +269,7 @@ unlike "$out" '__throw_ios_failure' 'stripped: we do not'
 like "$out" '\[libstdc\+\+\.so[^ ]*\+0x[0-9a-f]+\]' 'stripped: what has no name is said to have none'
 like "$out" ' zmalloc$|^.* zmalloc'$'\n' 'stripped: what has one is named'
 
-# Check each name by what covers its address. Of about 280 addresses, jeprof invents 100 names.
+# Check each name by what covers its address. jeprof invents one for 100 of about 280 addresses.
 jeprof --text --addresses "$(command -v redis-server)" "$T/redis.heap" 2>/dev/null >"$T/jeprof.out"
 tests/drivers/invented.py "$T/redis.heap" "$T/jeprof.out" >"$T/theirs" 2>&1
 like "$(<"$T/theirs")" 'looked at [0-9]{3}' 'stripped: jeprof names hundreds of addresses'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/run itself: what is run once more and what never is, the summary at the end, and what a file
-# of the gate has for itself.
+# of the gate has to itself.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -74,7 +74,7 @@ for harm in touched left found died traced; do
 	is "$(ran "$harm")" 1 "harm ($harm): it has one try"
 done
 
-# --- what a file has for itself ---
+# --- what a file has to itself ---
 apart=yes
 export OUTER=$T # that of this test
 file alone <<'TEST'

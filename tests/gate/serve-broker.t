@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: what the process that may trace does, whatever the HTTP process tells it. Here this is
-# compromised: tests/drivers/front.py replaces it, and sends what it is told to.
+# serve: what the process that may trace does, whatever the HTTP process tells it. That one is
+# compromised here: tests/drivers/front.py replaces it, and sends what it is told to.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh

@@ -51,7 +51,7 @@ ctl_ok 'this one' get "$pid" prof.active --quiet --image "$library"
 is "$out" true 'this one is active'
 ctl_ok 'deactivate --image' deactivate "$pid" --image "$library"
 
-# Names of none of them.
+# Names that match none of them.
 for name in libnone.so je "${program%/*}" _rjem_ ''; do
 	ctl_fails 5 'image_not_there name_one_jemalloc' "--image '$name' is none; both are named" \
 		--image "$name" activate "$pid"

@@ -16,7 +16,7 @@ is "$(nm "$T/static" | grep -c ' getppid$')" 0 'it calls no getppid(2): its thre
 strip "$T/static"
 works 'the same, stripped' inline
 
-# By code, not by name: a thread must not return to this one.
+# By its code, not by its name: a thread must not return to this function.
 cat >"$T/framed.c" <<'EOF'
 __asm__(".globl getppid\n"
 	".type getppid,@function\n"

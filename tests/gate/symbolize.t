@@ -7,7 +7,7 @@
 
 export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8
 
-# A program with three functions, two of which are inlined.
+# A C program with debug data, in which two functions are inlined.
 cat >"$T/names.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,7 +357,7 @@ like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_U
 is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: once'
 assert_untouched "$pid" 'stripped: the target is untouched'
 
-# The debug file elsewhere, only by build id: only the right one counts.
+# A separate debug file, found only by build id: only the right one counts.
 mkdir -p "$T/debug/.build-id/${id:0:2}"
 objcopy --only-keep-debug "$T/names" "$T/debug/.build-id/${id:0:2}/${id:2}.debug"
 cat >"$T/with_debug" <<'SH'

@@ -69,7 +69,7 @@ objcopy --add-section .gnu_debugdata="$T/s/mini.xz" "$T/s/bare" "$T/mini"
 start_victim "$T/mini" 2
 found debugdata '\.gnu_debugdata'
 
-# Anything that is no xz stream, is truncated or too large when unpacked is ignored.
+# Tables that are not xz streams, are truncated, or are too large when unpacked are ignored.
 head -c 1000 "$T/s/mini.xz" >"$T/s/cut"
 head -c 4000 /dev/urandom >"$T/s/noise"
 head -c 200M /dev/zero | xz -1 >"$T/s/bomb"

@@ -28,7 +28,7 @@ has_reached()
 	[ "$(rounds)" -ge "$1" ]
 }
 
-# all_work: let each of these threads make 20 rounds, which is time to be sampled, if that is on
+# all_work: let each of these threads make 20 rounds: enough to be sampled, if it is allowed to
 all_work()
 {
 	within 60 has_reached $(($(rounds) + 20)) || bail_out 'the victim does not work'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The unwinder that takes the stacks of samples: if it may crash the program, sampling only starts
-# by force. tests/matrix/unwinder.t has a jemalloc that really does.
+# The unwinder that takes the stacks of samples: if it may end the program, sampling must be forced.
+# tests/matrix/unwinder.t has a jemalloc that really does.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/checking.sh

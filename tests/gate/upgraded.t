@@ -36,7 +36,7 @@ libraries_of()
 	done
 }
 
-# works NAME: do everything to the process that `runner` can
+# works NAME: test the main commands on the process, run through `runner`
 works()
 {
 	run_ctl list --json

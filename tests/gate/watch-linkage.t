@@ -17,7 +17,7 @@ done
 start_watch pids "${pids[@]}"
 by_pid=$watcher
 start_watch all --all
-# A process without prof_dump is reported as soon as that is certain.
+# A process whose prof_dump is not found is reported as soon as that is certain.
 ok 'all: a process whose prof_dump is not found' \
 	within 60 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
 for d in "${dumpers[@]}"; do
