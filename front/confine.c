@@ -119,24 +119,6 @@ static int leave_files(struct err *err)
 	return 0;
 }
 
-static void set_limits(void)
-{
-	fence_limit(RLIMIT_CORE, 0);
-	fence_limit(RLIMIT_NPROC, 0);
-	fence_limit(RLIMIT_FSIZE, FILE_MAX);
-	/* A sanitizer reserves terabytes. */
-	if (!FENCE_SANITIZED)
-		fence_limit(RLIMIT_DATA, DATA_MAX);
-}
-
-/* Lines in the broker's log are trusted, so the front must not write there; a sanitizer may. */
-static int leave_log(int null, struct err *err)
-{
-	return dup2(null, STDOUT_FILENO) < 0 || (!FENCE_SANITIZED && dup2(null, STDERR_FILENO) < 0)
-		       ? err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno)
-		       : 0;
-}
-
 int front_confine(struct err *err)
 {
 	static const struct allow_list list = ALLOW_LIST(calls, rules);
@@ -156,10 +138,18 @@ int front_confine(struct err *err)
 			return err_raise(err, ERROR_CHILD_CAPABILITIES_KEPT);
 	}
 	fence_leave_root();
-	set_limits();
+	fence_limit(RLIMIT_CORE, 0);
+	fence_limit(RLIMIT_NPROC, 0);
+	fence_limit(RLIMIT_FSIZE, FILE_MAX);
+	/* A sanitizer reserves terabytes. */
+	if (!FENCE_SANITIZED)
+		fence_limit(RLIMIT_DATA, DATA_MAX);
 	if (fence_drop_capabilities(err) < 0)
 		return -1;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || prctl(PR_SET_DUMPABLE, 0))
 		return err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno);
-	return leave_log(null, err) < 0 ? -1 : allow_only(&list, 1, err);
+	/* Lines in the broker's log are trusted, so the front must not write there; a sanitizer may. */
+	if (dup2(null, STDOUT_FILENO) < 0 || (!FENCE_SANITIZED && dup2(null, STDERR_FILENO) < 0))
+		return err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno);
+	return allow_only(&list, 1, err);
 }

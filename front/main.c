@@ -49,29 +49,6 @@ static bool read_arguments(struct arguments *a, int argc, char **argv)
 	return optind == argc;
 }
 
-/* Close all other inherited descriptors. */
-static void set_fds(void)
-{
-	struct rlimit now;
-
-	syscall(SYS_close_range, WIRE_FD + 1, ~0u, 0);
-	if (getrlimit(RLIMIT_NOFILE, &now))
-		return;
-	if (now.rlim_max > SERVER_FDS_MAX)
-		now.rlim_max = SERVER_FDS_MAX;
-	now.rlim_cur = now.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &now);
-}
-
-/* Have libraries open now what they open at their first use. */
-static void warm_up(void)
-{
-	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
-
-	json_set_bool(doc, "warm", true);
-	tzset();
-}
-
 static int fail(const char *what)
 {
 	fprintf(stderr, "jeprof-ctl: the HTTP process: %s\n", what);
@@ -80,12 +57,23 @@ static int fail(const char *what)
 
 static int run(const struct arguments *a)
 {
+	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
 	struct err err = ERR_INIT;
 	struct server server;
+	struct rlimit now;
 	char text[ERR_TEXT_SIZE];
 
-	set_fds();
-	warm_up();
+	/* Close all other inherited descriptors. */
+	syscall(SYS_close_range, WIRE_FD + 1, ~0u, 0);
+	if (!getrlimit(RLIMIT_NOFILE, &now)) {
+		if (now.rlim_max > SERVER_FDS_MAX)
+			now.rlim_max = SERVER_FDS_MAX;
+		now.rlim_cur = now.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &now);
+	}
+	/* Have libraries open now what they open at their first use. */
+	json_set_bool(doc, "warm", true);
+	tzset();
 	if (!server_open(&server, WIRE_FD, a->hosts, a->n_hosts, a->tls))
 		return fail(strerror(errno));
 	server.words = a->words;

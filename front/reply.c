@@ -93,14 +93,6 @@ static struct MHD_Response *error_json(unsigned int status, const char *text)
 	return copied(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY));
 }
 
-static struct MHD_Response *error_text(const char *text)
-{
-	char line[sizeof(((struct route *)NULL)->text) + 1];
-
-	snprintf(line, sizeof(line), "%s\n", text);
-	return copied(line);
-}
-
 /*
  * The headers of an error. Basic authentication is accepted but not offered: a browser would store
  * the password, and send it with requests of other sites.
@@ -118,8 +110,11 @@ static enum MHD_Result send_error(const struct reply_to *to, unsigned int status
 				  const char *text)
 {
 	bool json = to->route->style == ROUTE_JSON;
-	struct MHD_Response *response = json ? error_json(status, text) : error_text(text);
+	char line[sizeof(((struct route *)NULL)->text) + 1];
+	struct MHD_Response *response;
 
+	snprintf(line, sizeof(line), "%s\n", text);
+	response = json ? error_json(status, text) : copied(line);
 	if (response && !add_error_headers(response, to->route, status, again)) {
 		MHD_destroy_response(response);
 		return MHD_NO;
@@ -149,16 +144,6 @@ static enum MHD_Result reply_index(const struct reply_to *to)
 	return reply_text(to, text);
 }
 
-static enum MHD_Result reply_page(const struct reply_to *to)
-{
-	size_t len;
-	const char *bytes = page_bytes(&len);
-
-	return send_with(to, 200, "text/html; charset=utf-8", page_policy(),
-			 MHD_create_response_from_buffer(len, (void *)bytes,
-							 MHD_RESPMEM_PERSISTENT));
-}
-
 enum MHD_Result reply_own(const struct reply_to *to)
 {
 	static const char pprof[] =
@@ -167,6 +152,8 @@ enum MHD_Result reply_own(const struct reply_to *to)
 		"<ul>\n<li><a href=\"heap?debug=1\">heap</a></li>\n"
 		"<li><a href=\"allocs?debug=1\">allocs</a></li>\n"
 		"<li><a href=\"cmdline\">cmdline</a></li>\n</ul>\n</body></html>\n";
+	const char *page;
+	size_t len;
 
 	switch (to->route->own) {
 	case ROUTE_HEALTH:
@@ -176,7 +163,10 @@ enum MHD_Result reply_own(const struct reply_to *to)
 	case ROUTE_PPROF_INDEX:
 		return send_it(to, 200, "text/html; charset=utf-8", copied(pprof));
 	case ROUTE_PAGE:
-		return reply_page(to);
+		page = page_bytes(&len);
+		return send_with(to, 200, "text/html; charset=utf-8", page_policy(),
+				 MHD_create_response_from_buffer(len, (void *)page,
+								 MHD_RESPMEM_PERSISTENT));
 	case ROUTE_INDEX:
 	case ROUTE_ASKS:
 		break;
@@ -186,20 +176,14 @@ enum MHD_Result reply_own(const struct reply_to *to)
 
 /* --- answers of the broker --- */
 
-/* For the web page, which shows the role of its token. */
-static bool add_role(struct MHD_Response *response, const struct wire_to_front *answer)
-{
-	const char *role = answer->role < WIRE_ROLES ? wire_role_name(answer->role) : "";
-
-	return !*role || add(response, "X-Jeprof-Role", role);
-}
-
 static bool add_answer_headers(struct MHD_Response *response, const struct route *route,
 			       const struct wire_to_front *answer, bool done)
 {
+	/* The web page shows the role of its token. */
+	const char *role = answer->role < WIRE_ROLES ? wire_role_name(answer->role) : "";
 	char value[WIRE_NAME_SIZE + 32];
 
-	if (!add_role(response, answer))
+	if (*role && !add(response, "X-Jeprof-Role", role))
 		return false;
 	if (answer->stops) {
 		snprintf(value, sizeof(value), "%" PRIu64, answer->pause_us);

@@ -122,12 +122,6 @@ static bool is_cut(const char *end, const char *next)
 	return b > a && b - a < SERVER_HEADERS_MAX;
 }
 
-static bool is_line_cut(const struct client *client, const char *method, const char *version)
-{
-	return is_cut(method + strlen(method) + 1, client->uri_at) ||
-	       is_cut(client->uri_end, version);
-}
-
 static struct fault find_fault(struct client *client, const char *method, const char *version,
 			       const struct headers *h)
 {
@@ -136,7 +130,7 @@ static struct fault find_fault(struct client *client, const char *method, const 
 
 	if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
 		return (struct fault){ 505, "only HTTP/1.0 and HTTP/1.1 are supported" };
-	if (is_line_cut(client, method, version))
+	if (is_cut(method + strlen(method) + 1, client->uri_at) || is_cut(client->uri_end, version))
 		return (struct fault){ 400, "malformed request line" };
 	if (h->malformed)
 		return (struct fault){ 400, "malformed header" };
@@ -222,12 +216,6 @@ static enum MHD_Result begin(struct client *client, const char *method, const ch
 	return MHD_YES;
 }
 
-static void take_body(struct client *client, const char *data, size_t size)
-{
-	if (client->route.takes_body && !client->body)
-		client->body = addresses_add(&client->addresses, data, size);
-}
-
 /* The whole request has been read. */
 static enum MHD_Result act(struct client *client)
 {
@@ -283,7 +271,8 @@ enum MHD_Result request_go_on(void *ctx, struct MHD_Connection *connection, cons
 	if (!client->has_begun)
 		return begin(client, method, version);
 	if (*size) {
-		take_body(client, data, *size);
+		if (client->route.takes_body && !client->body)
+			client->body = addresses_add(&client->addresses, data, *size);
 		*size = 0;
 		return MHD_YES;
 	}

@@ -269,14 +269,6 @@ static void take_answer(struct server *s, const struct wire_to_front *m, int fd)
 	cleanup_close(&fd);
 }
 
-static void take_end(struct server *s)
-{
-	s->end_ms = now_ms() + END_MS;
-	for (int i = 0; i < SERVER_FDS_MAX; i++)
-		if (s->by_fd[i] && s->by_fd[i]->phase <= CLIENT_READING)
-			shutdown(i, SHUT_RDWR);
-}
-
 static void be_ready(struct server *s)
 {
 	s->ready = true;
@@ -308,9 +300,12 @@ static void take_message(struct server *s, const struct wire_to_front *m, int fd
 		take_answer(s, m, fd);
 	else if (m->version == WIRE_VERSION && m->kind == WIRE_CREDENTIALS && fd >= 0 && s->tls)
 		take_credentials(s, fd);
-	else if (m->version == WIRE_VERSION && m->kind == WIRE_END && fd < 0 && !s->end_ms)
-		take_end(s);
-	else {
+	else if (m->version == WIRE_VERSION && m->kind == WIRE_END && fd < 0 && !s->end_ms) {
+		s->end_ms = now_ms() + END_MS;
+		for (int i = 0; i < SERVER_FDS_MAX; i++)
+			if (s->by_fd[i] && s->by_fd[i]->phase <= CLIENT_READING)
+				shutdown(i, SHUT_RDWR);
+	} else {
 		cleanup_close(&fd);
 		s->broken = true;
 	}
@@ -365,16 +360,6 @@ static int wait_ms(const struct server *s)
 	return wait;
 }
 
-/* Poll for EPOLLOUT only while messages are queued. */
-static void watch_channel(struct server *s, bool *writing)
-{
-	bool want = s->channel.n > 0;
-	struct epoll_event e = { .events = EPOLLIN | (want ? EPOLLOUT : 0u), .data.ptr = s };
-
-	if (want != *writing && !epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->channel.sock, &e))
-		*writing = want;
-}
-
 static bool turn(struct server *s)
 {
 	struct epoll_event events[EVENTS];
@@ -401,8 +386,15 @@ bool server_run(struct server *s)
 
 	if (!s->tls)
 		be_ready(s);
-	while (!s->broken && turn(s))
-		watch_channel(s, &writing);
+	while (!s->broken && turn(s)) {
+		/* Poll for EPOLLOUT only while messages are queued. */
+		bool want = s->channel.n > 0;
+		struct epoll_event e = { .events = EPOLLIN | (want ? EPOLLOUT : 0u),
+					 .data.ptr = s };
+
+		if (want != writing && !epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->channel.sock, &e))
+			writing = want;
+	}
 	return !s->broken;
 }
 
@@ -431,14 +423,6 @@ static bool add(struct server *s, int fd, void *ptr)
 	return !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static bool open_streams(struct server *s)
-{
-	s->streams.ended = end_connection;
-	s->streams.ctx = s;
-	return streams_open(&s->streams, SERVER_CLIENTS_MAX) &&
-	       add(s, s->streams.epoll, &s->streams);
-}
-
 bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_hosts, bool tls)
 {
 	const union MHD_DaemonInfo *info;
@@ -459,6 +443,10 @@ bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_
 	    fcntl(sock, F_SETFL, O_RDWR | O_NONBLOCK) || !open_daemon(s))
 		return false;
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	return info && add(s, info->epoll_fd, s->daemon) && add(s, sock, s) &&
-	       (!tls || open_streams(s));
+	if (!info || !add(s, info->epoll_fd, s->daemon) || !add(s, sock, s))
+		return false;
+	s->streams.ended = end_connection;
+	s->streams.ctx = s;
+	return !tls || (streams_open(&s->streams, SERVER_CLIENTS_MAX) &&
+			add(s, s->streams.epoll, &s->streams));
 }

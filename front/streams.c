@@ -322,18 +322,6 @@ static void take_event(const struct streams *s, struct stream *t, uint32_t event
 		watch_both(s, t);
 }
 
-/* End dead streams and those past their deadline. */
-static void sweep(struct streams *s, uint64_t now)
-{
-	for (size_t i = s->n; i--;) {
-		struct stream *t = s->v[i];
-
-		if (t->state == DEAD || (t->deadline_ms && now >= t->deadline_ms))
-			end(s, i);
-	}
-	s->swept_ms = now;
-}
-
 void streams_run(struct streams *s, uint64_t now)
 {
 	struct epoll_event events[EVENTS];
@@ -346,8 +334,16 @@ void streams_run(struct streams *s, uint64_t now)
 		take_event(s, t, events[i].events);
 		any_dead = any_dead || t->state == DEAD;
 	}
-	if (any_dead || now - s->swept_ms >= SWEEP_MS)
-		sweep(s, now);
+	if (!any_dead && now - s->swept_ms < SWEEP_MS)
+		return;
+	/* End dead streams and those past their deadline. */
+	for (size_t i = s->n; i--;) {
+		struct stream *t = s->v[i];
+
+		if (t->state == DEAD || (t->deadline_ms && now >= t->deadline_ms))
+			end(s, i);
+	}
+	s->swept_ms = now;
 }
 
 bool streams_open(struct streams *s, size_t room)

@@ -67,8 +67,12 @@ static int bad(const struct libarchive *lib, struct archive *a, const char *what
 	return err_raise(err, ERROR_ARCHIVE_FAILED, .what = what, .text = why ? why : "no memory");
 }
 
-static int start(struct bundle_out *o, int fd, const char *folder, struct err *err)
+int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct err *err)
 {
+	_cleanup_(bundle_out_close) struct bundle_out *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return err_no_memory(err);
 	snprintf(o->folder, sizeof(o->folder), "%s", folder);
 	o->now = time(NULL);
 	if (libarchive_load(&o->lib, err))
@@ -78,20 +82,7 @@ static int start(struct bundle_out *o, int fd, const char *folder, struct err *e
 	    o->lib->write_set_format_pax_restricted(o->a) != ARCHIVE_OK ||
 	    o->lib->write_open_fd(o->a, fd) != ARCHIVE_OK)
 		return bad(o->lib, o->a, "make an archive", err);
-	return 0;
-}
-
-int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct err *err)
-{
-	struct bundle_out *o = calloc(1, sizeof(*o));
-
-	if (!o)
-		return err_no_memory(err);
-	if (start(o, fd, folder, err)) {
-		bundle_out_close(&o);
-		return -1;
-	}
-	*out = o;
+	*out = take_ptr(o);
 	return 0;
 }
 
@@ -243,36 +234,11 @@ static struct bundle_file *meant(const char *path, struct bundle_file *files, si
 	return NULL;
 }
 
-static int find(const struct reading *r, struct bundle_file *files, size_t n, struct err *err)
-{
-	int ret = ARCHIVE_OK, rank;
-	struct archive_entry *entry;
-
-	for (int i = 0; i < FILES_MAX && !all_found(files, n); i++) {
-		struct bundle_file *f;
-		struct err why;
-
-		ret = r->lib->read_next_header(r->a, &entry);
-		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
-			break;
-		f = meant(r->lib->entry_pathname(entry), files, n, &rank);
-		if (!f || r->lib->entry_filetype(entry) != AE_IFREG)
-			continue;
-		if (!read_content(r, f->max, &f->content, &f->len, &why)) {
-			f->rank = rank;
-		} else if (f == files) {
-			*err = why;
-			return -1;
-		}
-	}
-	if (files->content)
-		return 0;
-	return ret == ARCHIVE_EOF ? err_raise(err, ERROR_NO_PROFILE_IN_BUNDLE) : no_bundle(r, err);
-}
-
 int bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n, struct err *err)
 {
 	_cleanup_(close_reading) struct reading r = { 0 };
+	struct archive_entry *entry;
+	int ret = ARCHIVE_OK, rank;
 
 	if (libarchive_load(&r.lib, err))
 		return -1;
@@ -281,5 +247,24 @@ int bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t
 	    r.lib->read_support_format_tar(r.a) != ARCHIVE_OK ||
 	    r.lib->read_open_memory(r.a, bytes, len) != ARCHIVE_OK)
 		return no_bundle(&r, err);
-	return find(&r, files, n, err);
+	for (int i = 0; i < FILES_MAX && !all_found(files, n); i++) {
+		struct bundle_file *f;
+		struct err why;
+
+		ret = r.lib->read_next_header(r.a, &entry);
+		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
+			break;
+		f = meant(r.lib->entry_pathname(entry), files, n, &rank);
+		if (!f || r.lib->entry_filetype(entry) != AE_IFREG)
+			continue;
+		if (!read_content(&r, f->max, &f->content, &f->len, &why)) {
+			f->rank = rank;
+		} else if (f == files) {
+			*err = why;
+			return -1;
+		}
+	}
+	if (files->content)
+		return 0;
+	return ret == ARCHIVE_EOF ? err_raise(err, ERROR_NO_PROFILE_IN_BUNDLE) : no_bundle(&r, err);
 }

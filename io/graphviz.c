@@ -59,23 +59,6 @@ static bool find_dot(char path[PATH_MAX])
 	return false;
 }
 
-static int not_there(struct err *err)
-{
-	err_raise(err, ERROR_GRAPHVIZ_MISSING);
-	return err_advise(err, FIX_INSTALL_GRAPHVIZ);
-}
-
-static int explain(int said, int status, struct err *err)
-{
-	char line[SAID_MAX] = "";
-
-	if (WIFSIGNALED(status))
-		return err_raise(err, ERROR_GRAPHVIZ_KILLED, .number = WTERMSIG(status));
-	(void)!pread(said, line, sizeof(line) - 1, 0);
-	line[strcspn(line, "\n")] = '\0';
-	return err_raise(err, ERROR_GRAPHVIZ_FAILED, .text = line);
-}
-
 /* 0 with the exit status; on failure it has been killed. */
 static int wait_for(pid_t pid, int *status, struct err *err)
 {
@@ -103,12 +86,14 @@ static int draw(const struct files *f, const char *type, struct err *err)
 					.picture = f->picture,
 					.said = f->said,
 					.changes_user = !geteuid() };
-	char path[PATH_MAX], option[16];
+	char path[PATH_MAX], option[16], said[SAID_MAX] = "";
 	int status = 0;
 	pid_t pid;
 
-	if (!find_dot(path))
-		return not_there(err);
+	if (!find_dot(path)) {
+		err_raise(err, ERROR_GRAPHVIZ_MISSING);
+		return err_advise(err, FIX_INSTALL_GRAPHVIZ);
+	}
 	if (start.changes_user && !graphviz_user(&start.user))
 		return err_raise(err, ERROR_GRAPHVIZ_NO_USER);
 	snprintf(option, sizeof(option), "-T%s", type);
@@ -121,7 +106,13 @@ static int draw(const struct files *f, const char *type, struct err *err)
 		graphviz_become(&start);
 	if (wait_for(pid, &status, err))
 		return -1;
-	return status ? explain(f->said, status, err) : 0;
+	if (!status)
+		return 0;
+	if (WIFSIGNALED(status))
+		return err_raise(err, ERROR_GRAPHVIZ_KILLED, .number = WTERMSIG(status));
+	(void)!pread(f->said, said, sizeof(said) - 1, 0);
+	said[strcspn(said, "\n")] = '\0';
+	return err_raise(err, ERROR_GRAPHVIZ_FAILED, .text = said);
 }
 
 static int copy(int from, FILE *to, struct err *err)

@@ -95,18 +95,6 @@ static bool limit(int what, rlim_t most)
 		!setrlimit((__rlimit_resource_t)what, &l));
 }
 
-static bool take_files(const struct graphviz_start *s)
-{
-	return dup2(s->graph, 0) == 0 && dup2(s->picture, 1) == 1 && dup2(s->said, 2) == 2 &&
-	       !syscall(SYS_close_range, 3U, ~0U, 0U) && !chdir("/");
-}
-
-static bool change_user(const struct graphviz_start *s)
-{
-	return !s->changes_user || (!setgroups(0, NULL) && !setresgid(s->user, s->user, s->user) &&
-				    !setresuid(s->user, s->user, s->user));
-}
-
 static bool deny(scmp_filter_ctx filter, const char *name)
 {
 	int call = seccomp_syscall_resolve_name(name);
@@ -177,20 +165,19 @@ static bool fence(void)
 	       limit(RLIMIT_CORE, 0) && fence_in();
 }
 
-/* Without a user of its own, all processes of the user would be counted. */
-static bool few_threads(const struct graphviz_start *s)
+/* To its own files, folder, user and limits. */
+static bool change(const struct graphviz_start *s)
 {
-	return !s->changes_user || limit(RLIMIT_NPROC, THREADS_MAX);
-}
-
-static void no_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* A child of fork(2) is not a process group leader: setsid(2) succeeds. */
+	if (setsid() < 0 || dup2(s->graph, 0) != 0 || dup2(s->picture, 1) != 1 ||
+	    dup2(s->said, 2) != 2 || syscall(SYS_close_range, 3U, ~0U, 0U) || chdir("/"))
+		return false;
+	/* Without a user of its own, all processes of the user would be counted. */
+	if (s->changes_user &&
+	    (setgroups(0, NULL) || setresgid(s->user, s->user, s->user) ||
+	     setresuid(s->user, s->user, s->user) || !limit(RLIMIT_NPROC, THREADS_MAX)))
+		return false;
+	return fence();
 }
 
 _Noreturn void graphviz_become(const struct graphviz_start *s)
@@ -198,10 +185,14 @@ _Noreturn void graphviz_become(const struct graphviz_start *s)
 	char *const argv[] = { (char *)"dot", (char *)s->option, NULL };
 	char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
-	no_signals();
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	own_limits_lend();
-	/* A child of fork(2) is not a process group leader: setsid(2) succeeds. */
-	if (setsid() >= 0 && take_files(s) && change_user(s) && few_threads(s) && fence())
+	if (change(s))
 		execve(s->path, argv, environment);
 	dprintf(2, "%s: %s\n", s->path, strerror(errno));
 	_exit(GRAPHVIZ_CANNOT);

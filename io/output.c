@@ -129,12 +129,6 @@ void output_close(struct output *o)
 	*o = (struct output)OUTPUT_INIT;
 }
 
-static int too_late(const char *what, struct err *err)
-{
-	err_raise(err, ERROR_OUTPUT_LATE, .path = what);
-	return err_advise(err, FIX_LONGER_TIMEOUT);
-}
-
 int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadline_ms,
 		struct err *err)
 {
@@ -145,8 +139,10 @@ int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadl
 		size_t want = len - at < sizeof(buf) ? (size_t)(len - at) : sizeof(buf);
 		ssize_t n = pread(from, buf, want, (off_t)at);
 
-		if (deadline_ms && now_ms() >= deadline_ms)
-			return too_late(what, err);
+		if (deadline_ms && now_ms() >= deadline_ms) {
+			err_raise(err, ERROR_OUTPUT_LATE, .path = what);
+			return err_advise(err, FIX_LONGER_TIMEOUT);
+		}
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -159,18 +155,6 @@ int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadl
 	return 0;
 }
 
-/* An unpredictable name in the same directory. */
-static int temp_name(const struct output *o, char *buf, size_t size, unsigned int attempt)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return snprintf(buf, size, ".%.200s.%d.%lx.%u", o->name, getpid(),
-			(unsigned long)ts.tv_nsec, attempt) < (int)size
-		       ? 0
-		       : -1;
-}
-
 static int link_nameless(const struct output *o, const char *name)
 {
 	char self[64];
@@ -179,21 +163,27 @@ static int link_nameless(const struct output *o, const char *name)
 	return linkat(AT_FDCWD, self, o->dir, name, AT_SYMLINK_FOLLOW);
 }
 
-static int create_temp(struct output *o, const char *name)
-{
-	o->fd = openat(o->dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC,
-		       OUTPUT_MODE);
-	return o->fd < 0 ? -1 : 0;
-}
-
 /* Give the file a temporary name: link the unnamed file, or create a named one. */
 static int make_temp(struct output *o, char *name, size_t size, struct err *err)
 {
+	const int flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC;
+
 	for (unsigned int i = 0; i < TEMP_TRIES; i++) {
-		if (temp_name(o, name, size, i))
+		struct timespec ts;
+
+		/* An unpredictable name in the same directory. */
+		clock_gettime(CLOCK_REALTIME, &ts);
+		if (snprintf(name, size, ".%.200s.%d.%lx.%u", o->name, getpid(),
+			     (unsigned long)ts.tv_nsec, i) >= (int)size)
 			return bad(o, ENAMETOOLONG, "write", err);
-		if (!(o->fd >= 0 ? link_nameless(o, name) : create_temp(o, name)))
-			return 0;
+		if (o->fd >= 0) {
+			if (!link_nameless(o, name))
+				return 0;
+		} else {
+			o->fd = openat(o->dir, name, flags, OUTPUT_MODE);
+			if (o->fd >= 0)
+				return 0;
+		}
 		if (errno != EEXIST)
 			break;
 	}
@@ -226,12 +216,19 @@ static int rename_temp(struct output *o, const char *temp, struct err *err)
 	return -1;
 }
 
-static int commit_by_rename(struct output *o, int from, uint64_t len, uint64_t deadline_ms,
-			    struct err *err)
+static int commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
 {
 	bool nameless = o->fd >= 0;
 	char temp[256];
 
+	if (nameless) {
+		if (output_copy(o->fd, o->path, from, len, deadline_ms, err))
+			return -1;
+		if (!o->force && !link_nameless(o, o->name))
+			return 0;
+		if (!o->force && errno == EEXIST)
+			return name_taken(o, err);
+	}
 	if (make_temp(o, temp, sizeof(temp), err))
 		return -1;
 	if (!nameless && (output_copy(o->fd, o->path, from, len, deadline_ms, err) ||
@@ -240,19 +237,6 @@ static int commit_by_rename(struct output *o, int from, uint64_t len, uint64_t d
 		return -1;
 	}
 	return rename_temp(o, temp, err);
-}
-
-static int commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
-{
-	if (o->fd >= 0) {
-		if (output_copy(o->fd, o->path, from, len, deadline_ms, err))
-			return -1;
-		if (!o->force && !link_nameless(o, o->name))
-			return 0;
-		if (!o->force && errno == EEXIST)
-			return name_taken(o, err);
-	}
-	return commit_by_rename(o, from, len, deadline_ms, err);
 }
 
 /* Signals are blocked while a temporary name exists, so that it is not left behind. */

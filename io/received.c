@@ -9,19 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int too_large(const struct received_rules *r, uint64_t bytes, struct err *err)
-{
-	err_raise(err, ERROR_RECEIVED_TOO_LARGE, .what = r->what, .size = (int64_t)bytes,
-		  .max = (int64_t)r->max_bytes);
-	return err_advise(err, FIX_RAISE_MAX_SIZE);
-}
-
-static int has_holes(const struct received_rules *r, const struct stat *st, struct err *err)
-{
-	return err_raise(err, ERROR_RECEIVED_SPARSE, .what = r->what, .size = st->st_size,
-			 .max = st->st_blocks * 512);
-}
-
 int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, struct err *err)
 {
 	struct stat st;
@@ -31,12 +18,16 @@ int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, 
 		return err_raise_sys(err, ERROR_RECEIVED_LOST, errno, .what = rules->what);
 	if (!S_ISREG(st.st_mode))
 		return err_raise(err, ERROR_RECEIVED_NOT_A_FILE, .what = rules->what);
-	if ((uint64_t)st.st_size > rules->max_bytes)
-		return too_large(rules, (uint64_t)st.st_size, err);
+	if ((uint64_t)st.st_size > rules->max_bytes) {
+		err_raise(err, ERROR_RECEIVED_TOO_LARGE, .what = rules->what, .size = st.st_size,
+			  .max = (int64_t)rules->max_bytes);
+		return err_advise(err, FIX_RAISE_MAX_SIZE);
+	}
 	/* st_blocks is no use: compressing file systems have fewer blocks without a hole. */
 	hole = st.st_size ? lseek(fd, 0, SEEK_HOLE) : 0;
 	if (hole >= 0 && hole < st.st_size)
-		return has_holes(rules, &st, err);
+		return err_raise(err, ERROR_RECEIVED_SPARSE, .what = rules->what,
+				 .size = st.st_size, .max = st.st_blocks * 512);
 	*bytes = (uint64_t)st.st_size;
 	return 0;
 }
