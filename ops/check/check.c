@@ -48,33 +48,6 @@ static const char *const check_names[CHECKS] = {
 };
 _Static_assert(CHECKS <= OPS_CHECKS_MAX, "room for all checks");
 
-static bool check_process(struct session *s, struct ops_check *c, pid_t pid,
-			  const struct ops_options *options)
-{
-	struct err err = ERR_INIT;
-	char who[SESSION_WHO_SIZE];
-
-	if (session_open_proc(s, pid, options, &err)) {
-		check_failed(c, &err);
-		return false;
-	}
-	check_passed(c, "%s, uid %u, %u threads", session_who(s, who, sizeof(who)),
-		     s->proc.status.euid, s->proc.status.threads);
-	return true;
-}
-
-static bool check_permission(struct session *s, struct ops_check *c)
-{
-	struct err err = ERR_INIT;
-
-	if (session_may_trace(s, &err)) {
-		check_failed(c, &err);
-		return false;
-	}
-	check_passed(c, "may be traced");
-	return true;
-}
-
 static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trace,
 			   struct jemalloc_values *found)
 {
@@ -150,19 +123,8 @@ static void check_threads(const struct session *s, struct ops_check *c)
 		check_passed(c, "existing threads are sampled from activation on");
 }
 
-static void check_recording(const struct session *s, struct ops_check *c)
-{
-	char text[ERR_TEXT_SIZE];
-
-	check_passed(c, "no other recording");
-	journal_look(&s->proc, &c->err);
-	if (c->err.ids[0])
-		snprintf(c->detail, sizeof(c->detail), "%s", err_text(&c->err, text, sizeof(text)));
-}
-
 /* What the run reads, in this order: the names, and where the values go. */
 struct reader {
-	struct check_values *values;
 	struct call calls[SESSION_CALLS_MAX];
 	struct check_value *of[SESSION_CALLS_MAX];
 	size_t n;
@@ -185,32 +147,25 @@ static void add_string(struct reader *r, const char *name, char *buf, size_t siz
  * Only reads, whatever config.prof and opt.prof are, as status does. thread.prof.* is excluded:
  * with opt.prof false, reading it makes jemalloc up to 5.2.1 crash at the end of the thread.
  */
-static void plan(struct reader *r, struct session *s)
+static void check_by_run(struct session *s, struct ops_check *rows, struct check_values *v)
 {
-	struct check_values *v = r->values;
-
-	add_string(r, "version", s->version, sizeof(s->version));
-	add_string(r, "config.malloc_conf", v->malloc_conf, sizeof(v->malloc_conf));
-	add_call(r, "config.prof_libgcc", &v->libgcc, sizeof(bool));
-	add_call(r, "config.prof_libunwind", &v->libunwind, sizeof(bool));
-	add_call(r, "config.prof_frameptr", &v->frameptr, sizeof(bool));
-	add_call(r, "config.prof", &v->config_prof, sizeof(bool));
-	add_call(r, "opt.prof", &v->opt_prof, sizeof(bool));
-	add_call(r, "prof.active", &v->active, sizeof(bool));
-	add_call(r, "prof.thread_active_init", &v->thread_init, sizeof(bool));
-	add_call(r, "prof.lg_sample", &v->lg_sample, sizeof(uint64_t));
-	add_string(r, "opt.prof_prefix", v->prefix, sizeof(v->prefix));
-	add_call(r, "opt.prof_gdump", &v->gdump, sizeof(bool));
-	add_call(r, "opt.prof_final", &v->final, sizeof(bool));
-	add_call(r, "opt.lg_prof_interval", &v->lg_interval, sizeof(int64_t));
-}
-
-static void check_by_run(struct session *s, struct ops_check *rows, struct check_values *values)
-{
-	struct reader r = { .values = values };
+	struct reader r = { 0 };
 	struct err err = ERR_INIT;
 
-	plan(&r, s);
+	add_string(&r, "version", s->version, sizeof(s->version));
+	add_string(&r, "config.malloc_conf", v->malloc_conf, sizeof(v->malloc_conf));
+	add_call(&r, "config.prof_libgcc", &v->libgcc, sizeof(bool));
+	add_call(&r, "config.prof_libunwind", &v->libunwind, sizeof(bool));
+	add_call(&r, "config.prof_frameptr", &v->frameptr, sizeof(bool));
+	add_call(&r, "config.prof", &v->config_prof, sizeof(bool));
+	add_call(&r, "opt.prof", &v->opt_prof, sizeof(bool));
+	add_call(&r, "prof.active", &v->active, sizeof(bool));
+	add_call(&r, "prof.thread_active_init", &v->thread_init, sizeof(bool));
+	add_call(&r, "prof.lg_sample", &v->lg_sample, sizeof(uint64_t));
+	add_string(&r, "opt.prof_prefix", v->prefix, sizeof(v->prefix));
+	add_call(&r, "opt.prof_gdump", &v->gdump, sizeof(bool));
+	add_call(&r, "opt.prof_final", &v->final, sizeof(bool));
+	add_call(&r, "opt.lg_prof_interval", &v->lg_interval, sizeof(int64_t));
 	if (session_open_injector(s, &err) ||
 	    session_run(s, &(struct run){ .calls = r.calls, .n = r.n }, &err)) {
 		check_failed(&rows[CHECK_INJECTION], &err);
@@ -221,16 +176,16 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 
 		if (r.of[i])
 			r.of[i]->known |= known; /* may be known from memory already */
-		else if (r.calls[i].old == values->malloc_conf)
-			values->has_malloc_conf = known;
-		else if (r.calls[i].old == values->prefix)
-			values->has_prefix = known;
+		else if (r.calls[i].old == v->malloc_conf)
+			v->has_malloc_conf = known;
+		else if (r.calls[i].old == v->prefix)
+			v->has_prefix = known;
 	}
 	check_passed(&rows[CHECK_INJECTION], "thread %d was stopped for %llu µs (%s mode)",
 		     s->cost.tid, (unsigned long long)s->cost.pause_us,
 		     injector_mode_name(s->cost.mode));
-	check_config_prof(s, &rows[CHECK_CONFIG_PROF], check_tristate(&values->config_prof));
-	check_opt_prof(s, &rows[CHECK_OPT_PROF], check_tristate(&values->opt_prof));
+	check_config_prof(s, &rows[CHECK_CONFIG_PROF], check_tristate(&v->config_prof));
+	check_opt_prof(s, &rows[CHECK_OPT_PROF], check_tristate(&v->opt_prof));
 }
 
 /* What its memory shows, in case no call can be made. Without opt.prof it has no meaning. */
@@ -257,13 +212,23 @@ static void take_found(const struct jemalloc_values *found, struct check_values 
 static void check_all(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct ops_check *rows, struct check_values *values)
 {
+	char who[SESSION_WHO_SIZE], text[ERR_TEXT_SIZE];
+	struct ops_check *recording = &rows[CHECK_RECORDING];
 	struct jemalloc_values found;
-	struct err err = ERR_INIT;
+	struct err err = ERR_INIT, barred = ERR_INIT;
 	bool may_trace;
 
-	if (!check_process(s, &rows[CHECK_PROCESS], pid, options))
+	if (session_open_proc(s, pid, options, &err)) {
+		check_failed(&rows[CHECK_PROCESS], &err);
 		return;
-	may_trace = check_permission(s, &rows[CHECK_PERMISSION]);
+	}
+	check_passed(&rows[CHECK_PROCESS], "%s, uid %u, %u threads",
+		     session_who(s, who, sizeof(who)), s->proc.status.euid, s->proc.status.threads);
+	may_trace = !session_may_trace(s, &barred);
+	if (may_trace)
+		check_passed(&rows[CHECK_PERMISSION], "may be traced");
+	else
+		check_failed(&rows[CHECK_PERMISSION], &barred);
 	check_rights(s, may_trace, rows);
 	if (!check_jemalloc(s, &rows[CHECK_JEMALLOC], may_trace, &found))
 		return;
@@ -272,7 +237,11 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	if (s->je->config_prof != TRI_NO)
 		check_opt_prof(s, &rows[CHECK_OPT_PROF], jemalloc_value_is(&found, OPT_PROF));
 	take_found(&found, values);
-	check_recording(s, &rows[CHECK_RECORDING]);
+	check_passed(recording, "no other recording");
+	journal_look(&s->proc, &recording->err);
+	if (recording->err.ids[0])
+		snprintf(recording->detail, sizeof(recording->detail), "%s",
+			 err_text(&recording->err, text, sizeof(text)));
 	if (may_trace)
 		check_by_run(s, rows, values);
 	if (check_conf(s, values, rows, &err))
@@ -297,26 +266,12 @@ static void check_ourselves(struct ops_check *rows)
 	check_failed(&rows[CHECK_PROCESS], &err);
 }
 
-/* In addition to the checks: a failure here fails none of them. */
-static void see_memory(struct session *s, struct ops_checks *out)
-{
-	const struct ops_check *jemalloc = &out->v[CHECK_JEMALLOC];
-	struct err none = ERR_INIT;
-
-	if (out->v[CHECK_PERMISSION].ok != TRI_YES)
-		return;
-	out->has_memory = !explain_seen(s, jemalloc->ok == TRI_NO ? &jemalloc->err : &none,
-					&out->memory, &out->no_memory);
-	if (out->has_memory)
-		return;
-	err_explain(&out->no_memory);
-	err_within(&out->no_memory, ERROR_MEMORY_UNSEEN);
-}
-
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) struct check_values *values = calloc(1, sizeof(*values));
+	const struct ops_check *jemalloc = &out->v[CHECK_JEMALLOC];
+	struct err none = ERR_INIT;
 
 	memset(out, 0, sizeof(*out));
 	out->n = CHECKS;
@@ -330,7 +285,15 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 	if (values)
 		check_all(&s, pid, options, out->v, values);
 	check_ourselves(out->v);
-	see_memory(&s, out);
+	/* In addition to the checks: a failure here fails none of them. */
+	if (out->v[CHECK_PERMISSION].ok == TRI_YES) {
+		out->has_memory = !explain_seen(&s, jemalloc->ok == TRI_NO ? &jemalloc->err : &none,
+						&out->memory, &out->no_memory);
+		if (!out->has_memory) {
+			err_explain(&out->no_memory);
+			err_within(&out->no_memory, ERROR_MEMORY_UNSEEN);
+		}
+	}
 	out->cost = s.cost;
 	out->cost.pid = pid;
 	out->ready = values && ops_checks_code(out) == ERR_NONE;
@@ -345,27 +308,21 @@ enum err_code ops_checks_code(const struct ops_checks *checks)
 	return ERR_NONE;
 }
 
-/* Inspects its images: needs no right to trace beyond that, and stops nothing. */
-static int conf_of_process(const struct ops_conf_request *request, struct ops_conf *out,
-			   enum tristate *with_prof, struct err *err)
+int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
 {
 	const struct ops_options options = { .stop_fd = -1, .start_time = request->start_time };
 	_cleanup_(session_close) struct session s = SESSION_INIT;
-
-	if (session_open_proc(&s, request->pid, &options, err) || session_find_jemalloc(&s, err))
-		return -1;
-	snprintf(out->version, sizeof(out->version), "%s", s.version);
-	*with_prof = s.je->config_prof;
-	return 0;
-}
-
-int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
-{
 	enum tristate with_prof = TRI_UNKNOWN;
 
 	out->version[0] = '\0';
-	if (request->pid && conf_of_process(request, out, &with_prof, err))
-		return -1;
+	/* Inspects its images: needs no right to trace beyond that, and stops nothing. */
+	if (request->pid) {
+		if (session_open_proc(&s, request->pid, &options, err) ||
+		    session_find_jemalloc(&s, err))
+			return -1;
+		snprintf(out->version, sizeof(out->version), "%s", s.version);
+		with_prof = s.je->config_prof;
+	}
 	if (request->version) {
 		if (!conf_version_parse(request->version))
 			return err_raise(err, ERROR_NO_VERSION, .version = request->version);

@@ -122,23 +122,6 @@ static const char *quoted(const char *text, char *buf)
 	return output_safe(text, buf, QUOTED_SIZE);
 }
 
-static void read_build(const struct check_values *values, struct source *src, struct ops_check *c)
-{
-	char safe[QUOTED_SIZE];
-
-	src->known = values->has_malloc_conf;
-	if (!values->has_malloc_conf) {
-		check_unknown(c, "config.malloc_conf was not read");
-		return;
-	}
-	src->set = values->malloc_conf[0] != '\0';
-	snprintf(src->text, sizeof(src->text), "%s", values->malloc_conf);
-	if (src->set)
-		check_passed(c, "\"%s\"", quoted(src->text, safe));
-	else
-		check_passed(c, "nothing");
-}
-
 /* A program's own definition replaces the one in a shared jemalloc. */
 static bool find_variable(const struct session *s, const char *name, uint64_t *addr)
 {
@@ -233,20 +216,12 @@ static const char *misnamed(const struct session *s, const char *right)
 	return NULL;
 }
 
-/* From 4.0 on, a program with more rights than its user ignores that user's options. */
-static bool is_ignored(const struct session *s, int version)
-{
-	uint64_t secure = 0;
-
-	return version >= CONF_VERSION(4, 0, 0) &&
-	       proc_auxval(s->proc.mm_pid, AT_SECURE, &secure) && secure;
-}
-
 static void read_environment(const struct session *s, struct sources *all, struct ops_check *c)
 {
 	struct source *src = &all->v[CONF_FROM_ENVIRONMENT];
 	char safe[QUOTED_SIZE], name[160];
 	enum environ_found found;
+	uint64_t secure = 0;
 	const char *wrong;
 	int sys = 0;
 
@@ -254,7 +229,9 @@ static void read_environment(const struct session *s, struct sources *all, struc
 	found = environ_get(s, all->env_name, src->text, sizeof(src->text), &sys);
 	src->known = found != ENVIRON_UNREADABLE;
 	if (found >= ENVIRON_INITIAL) {
-		src->set = !is_ignored(s, all->version);
+		/* From 4.0 on, a program with more rights than its user ignores its options. */
+		src->set = all->version < CONF_VERSION(4, 0, 0) ||
+			   !proc_auxval(s->proc.mm_pid, AT_SECURE, &secure) || !secure;
 		check_passed(c, "%s is \"%s\"%s%s", name, quoted(src->text, safe),
 			     found == ENVIRON_NOW ? " now" : "",
 			     src->set ? "" : ", which is ignored in a set-uid program");
@@ -336,15 +313,38 @@ static void report(const struct conf_lint *lint, struct ops_check *c)
 	}
 }
 
-static void check_sources(const struct session *s, const struct sources *all,
-			  struct ops_check *rows)
+static void judge(struct session *s, const struct check_values *values, struct ops_check *rows)
 {
+	_cleanup_(cleanup_free) struct sources *all = calloc(1, sizeof(*all));
 	_cleanup_(cleanup_free) struct conf_lint *lint = calloc(1, sizeof(*lint));
-	enum tristate with_prof = s->je->config_prof;
+	enum tristate with_prof = rows[CHECK_CONFIG_PROF].ok;
 	struct conf_state state;
+	char safe[QUOTED_SIZE];
+	struct source *build;
 
-	if (rows[CHECK_CONFIG_PROF].ok != TRI_UNKNOWN)
-		with_prof = rows[CHECK_CONFIG_PROF].ok;
+	if (!all)
+		return;
+	build = &all->v[CONF_FROM_BUILD];
+	all->version = conf_version_parse(s->version);
+	if (!all->version)
+		all->version = conf_versions[CONF_VERSIONS - 1];
+	snprintf(all->env_name, sizeof(all->env_name), "%s", jemalloc_conf_name(s->je));
+	build->known = values->has_malloc_conf;
+	build->set = build->known && values->malloc_conf[0];
+	if (build->known)
+		snprintf(build->text, sizeof(build->text), "%s", values->malloc_conf);
+	if (build->set)
+		check_passed(&rows[CHECK_CONF_BUILD], "\"%s\"", quoted(build->text, safe));
+	else if (build->known)
+		check_passed(&rows[CHECK_CONF_BUILD], "nothing");
+	else
+		check_unknown(&rows[CHECK_CONF_BUILD], "config.malloc_conf was not read");
+	read_symbols(s, all, &rows[CHECK_CONF_SYMBOL]);
+	read_link(s, &all->v[CONF_FROM_LINK], &rows[CHECK_CONF_LINK]);
+	read_environment(s, all, &rows[CHECK_CONF_ENVIRONMENT]);
+
+	if (with_prof == TRI_UNKNOWN)
+		with_prof = s->je->config_prof;
 	conf_state_init(&state, all->version, with_prof);
 	for (enum conf_source i = CONF_FROM_BUILD; i < CONF_SOURCES; i++) {
 		if (!all->v[i].set)
@@ -359,23 +359,6 @@ static void check_sources(const struct session *s, const struct sources *all,
 	}
 	conf_state_finish(&state);
 	check_winner(all, &state, rows[CHECK_OPT_PROF].ok, &rows[CHECK_CONF]);
-}
-
-static void judge(struct session *s, const struct check_values *values, struct ops_check *rows)
-{
-	_cleanup_(cleanup_free) struct sources *all = calloc(1, sizeof(*all));
-
-	if (!all)
-		return;
-	all->version = conf_version_parse(s->version);
-	if (!all->version)
-		all->version = conf_versions[CONF_VERSIONS - 1];
-	snprintf(all->env_name, sizeof(all->env_name), "%s", jemalloc_conf_name(s->je));
-	read_build(values, &all->v[CONF_FROM_BUILD], &rows[CHECK_CONF_BUILD]);
-	read_symbols(s, all, &rows[CHECK_CONF_SYMBOL]);
-	read_link(s, &all->v[CONF_FROM_LINK], &rows[CHECK_CONF_LINK]);
-	read_environment(s, all, &rows[CHECK_CONF_ENVIRONMENT]);
-	check_sources(s, all, rows);
 }
 
 int check_conf_answer(struct session *s, struct unpack *question, struct pack *answer,

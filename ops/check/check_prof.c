@@ -13,16 +13,6 @@
 #define SAMPLES_GOOD 4000
 #define LG_MIN 9
 
-static void check_active(const struct check_values *v, struct ops_check *c)
-{
-	if (!v->active.known)
-		return;
-	if (v->active.flag)
-		check_passed(c, "true: sampling is on");
-	else
-		check_passed(c, "false: nothing is sampled until activate");
-}
-
 /*
  * A thread takes the value over when jemalloc first tracks it: at its first sample, or when it
  * dumps. After that, only calls in the thread itself change it.
@@ -92,19 +82,6 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 	}
 }
 
-/* As the calls reported, else as found in the code. A name that this jemalloc lacks is false. */
-static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct check_values *v)
-{
-	enum tristate frameptr = check_tristate(&v->frameptr);
-	enum jemalloc_unwinder said;
-
-	if (v->libgcc.known && !v->frameptr.known)
-		frameptr = TRI_NO;
-	said = jemalloc_unwinder(check_tristate(&v->libgcc), check_tristate(&v->libunwind),
-				 frameptr);
-	return said ? said : s->je->unwinder;
-}
-
 /* If so, activate cannot find out what is still unknown either, and refuses. */
 static bool was_asked(const struct session *s, const struct check_values *v)
 {
@@ -120,29 +97,28 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 		[UNWINDER_FRAMES] =
 			"frame pointers: code without them gets truncated or wrong stacks",
 	};
-	enum jemalloc_unwinder unwinder = unwinder_of(s, v);
+	enum tristate frameptr = check_tristate(&v->frameptr);
+	enum jemalloc_unwinder unwinder;
 	struct err err = ERR_INIT;
 
 	if (s->je->config_prof == TRI_NO || (v->config_prof.known && !v->config_prof.flag))
 		return;
+	/*
+	 * As the calls reported, else as found in the code. A name that this jemalloc lacks is
+	 * false.
+	 */
+	if (v->libgcc.known && !v->frameptr.known)
+		frameptr = TRI_NO;
+	unwinder = jemalloc_unwinder(check_tristate(&v->libgcc), check_tristate(&v->libunwind),
+				     frameptr);
+	if (!unwinder)
+		unwinder = s->je->unwinder;
 	if (unwinder == UNWINDER_UNKNOWN && !was_asked(s, v))
 		check_unread(c, "the unwinder of jemalloc could not be read");
 	else if (sampling_may_unwind(s, unwinder, &err))
 		check_failed(c, &err);
 	else
 		check_passed(c, "%s", texts[unwinder]);
-}
-
-static void check_gdump(const struct session *s, const struct check_values *v, struct ops_check *c)
-{
-	struct err err = ERR_INIT;
-
-	if (!v->gdump.known && !was_asked(s, v))
-		check_unread(c, "prof_gdump could not be read");
-	else if (v->gdump.known && !v->gdump.flag)
-		check_passed(c, "prof_gdump is off: it could deadlock the process");
-	else if (sampling_may_gdump(s, &err))
-		check_failed(c, &err);
 }
 
 /* Problems that a user notices, from `since` to before `until`. */
@@ -192,12 +168,24 @@ static void check_version(const struct session *s, struct ops_check *c)
 
 void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows)
 {
+	struct ops_check *gdump = &rows[CHECK_GDUMP];
+	struct err err = ERR_INIT;
+
 	if (check_tristate(&values->opt_prof) != TRI_NO) { /* otherwise they have no meaning */
-		check_active(values, &rows[CHECK_ACTIVE]);
+		if (values->active.known)
+			check_passed(&rows[CHECK_ACTIVE],
+				     values->active.flag
+					     ? "true: sampling is on"
+					     : "false: nothing is sampled until activate");
 		check_thread_init(values, &rows[CHECK_INIT]);
 		check_sample(s, values, &rows[CHECK_SAMPLE]);
 	}
 	check_unwinder(s, values, &rows[CHECK_UNWINDER]);
-	check_gdump(s, values, &rows[CHECK_GDUMP]);
+	if (!values->gdump.known && !was_asked(s, values))
+		check_unread(gdump, "prof_gdump could not be read");
+	else if (values->gdump.known && !values->gdump.flag)
+		check_passed(gdump, "prof_gdump is off: it could deadlock the process");
+	else if (sampling_may_gdump(s, &err))
+		check_failed(gdump, &err);
 	check_version(s, &rows[CHECK_VERSION]);
 }

@@ -19,52 +19,6 @@ static void row_failed(struct ops_check *c, enum error id, int scope, enum fix f
 	check_failed(c, &err);
 }
 
-static void check_yama(const struct proc_rights *r, bool may_trace, struct ops_check *c)
-{
-	char what[96];
-
-	snprintf(what, sizeof(what), "kernel.yama.ptrace_scope is %d", r->yama_scope);
-	if (r->yama_scope < 0)
-		check_passed(c, "the kernel has no Yama");
-	else if (r->yama_scope == 0)
-		check_passed(c, "%s: no restriction", what);
-	else if (may_trace)
-		check_passed(c, "%s, which does not prevent it here", what);
-	else if (r->yama_scope >= 3)
-		row_failed(c, ERROR_YAMA_FORBIDS, r->yama_scope, FIX_BOOT_WITH_PTRACE);
-	else if (r->capable)
-		check_passed(c, "%s, which CAP_SYS_PTRACE overrides", what);
-	else
-		row_failed(c, ERROR_YAMA_FORBIDS, r->yama_scope, FIX_SUDO_OR_PTRACE_SCOPE);
-}
-
-static void check_capability(const struct session *s, const struct proc_rights *r, bool may_trace,
-			     struct ops_check *c)
-{
-	if (r->capable)
-		check_passed(c, "CAP_SYS_PTRACE is held");
-	else if (may_trace || s->proc.status.euid == geteuid())
-		check_passed(c,
-			     "CAP_SYS_PTRACE is not held: only processes of uid %u without extra "
-			     "privileges can be traced",
-			     geteuid());
-	else
-		row_failed(c, ERROR_CAPABILITY_MISSING, 0, FIX_SUDO_OR_CAP_ADD);
-}
-
-static void check_namespace(const struct proc_rights *r, bool may_trace, struct ops_check *c)
-{
-	if (r->same_user_ns < 0)
-		check_unknown(c, "the user namespace of the process cannot be read%s%s",
-			      r->sys ? ": " : "", r->sys ? strerror(r->sys) : "");
-	else if (r->same_user_ns)
-		check_passed(c, "the same as ours");
-	else if (may_trace)
-		check_passed(c, "different from ours, but our privileges extend to it");
-	else
-		row_failed(c, ERROR_NAMESPACE_APART, 0, FIX_RUN_ABOVE_BOTH);
-}
-
 /* The strictest mode of all threads: a filter may be set in only one of them. -1: unknown. */
 static int strictest(const struct session *s)
 {
@@ -83,31 +37,60 @@ static int strictest(const struct session *s)
 	return filtered;
 }
 
-static void check_seccomp(const struct session *s, struct ops_check *c)
-{
-	switch (strictest(s)) {
-	case -1:
-		check_unread(c, "the threads of the process could not be inspected");
-		break;
-	case 0:
-		check_passed(c, "no thread has a filter");
-		break;
-	case 1:
-		check_unknown(c, "a thread is in strict mode and cannot be borrowed");
-		break;
-	default:
-		check_passed(c, "filtered: calls are made where the filter allows them");
-		break;
-	}
-}
-
 void check_rights(const struct session *s, bool may_trace, struct ops_check *rows)
 {
+	struct ops_check *yama = &rows[CHECK_YAMA], *capability = &rows[CHECK_CAPABILITY];
+	struct ops_check *namespace = &rows[CHECK_NAMESPACE], *seccomp = &rows[CHECK_SECCOMP];
 	struct proc_rights r;
+	char scope[96];
 
 	proc_rights(&s->proc, &r);
-	check_yama(&r, may_trace, &rows[CHECK_YAMA]);
-	check_capability(s, &r, may_trace, &rows[CHECK_CAPABILITY]);
-	check_namespace(&r, may_trace, &rows[CHECK_NAMESPACE]);
-	check_seccomp(s, &rows[CHECK_SECCOMP]);
+	snprintf(scope, sizeof(scope), "kernel.yama.ptrace_scope is %d", r.yama_scope);
+	if (r.yama_scope < 0)
+		check_passed(yama, "the kernel has no Yama");
+	else if (r.yama_scope == 0)
+		check_passed(yama, "%s: no restriction", scope);
+	else if (may_trace)
+		check_passed(yama, "%s, which does not prevent it here", scope);
+	else if (r.yama_scope >= 3)
+		row_failed(yama, ERROR_YAMA_FORBIDS, r.yama_scope, FIX_BOOT_WITH_PTRACE);
+	else if (r.capable)
+		check_passed(yama, "%s, which CAP_SYS_PTRACE overrides", scope);
+	else
+		row_failed(yama, ERROR_YAMA_FORBIDS, r.yama_scope, FIX_SUDO_OR_PTRACE_SCOPE);
+
+	if (r.capable)
+		check_passed(capability, "CAP_SYS_PTRACE is held");
+	else if (may_trace || s->proc.status.euid == geteuid())
+		check_passed(capability,
+			     "CAP_SYS_PTRACE is not held: only processes of uid %u without extra "
+			     "privileges can be traced",
+			     geteuid());
+	else
+		row_failed(capability, ERROR_CAPABILITY_MISSING, 0, FIX_SUDO_OR_CAP_ADD);
+
+	if (r.same_user_ns < 0)
+		check_unknown(namespace, "the user namespace of the process cannot be read%s%s",
+			      r.sys ? ": " : "", r.sys ? strerror(r.sys) : "");
+	else if (r.same_user_ns)
+		check_passed(namespace, "the same as ours");
+	else if (may_trace)
+		check_passed(namespace, "different from ours, but our privileges extend to it");
+	else
+		row_failed(namespace, ERROR_NAMESPACE_APART, 0, FIX_RUN_ABOVE_BOTH);
+
+	switch (strictest(s)) {
+	case -1:
+		check_unread(seccomp, "the threads of the process could not be inspected");
+		break;
+	case 0:
+		check_passed(seccomp, "no thread has a filter");
+		break;
+	case 1:
+		check_unknown(seccomp, "a thread is in strict mode and cannot be borrowed");
+		break;
+	default:
+		check_passed(seccomp, "filtered: calls are made where the filter allows them");
+		break;
+	}
 }

@@ -26,24 +26,17 @@ static void no_dump(struct ops_check *c, enum error why)
  * The new thread has its own table with the standard files, as far as they are open. It opens the
  * memory file and, with that one open, the dump: both get the lowest free number.
  */
-static uint64_t files_needed(const struct session *s)
+static bool check_files(const struct session *s, struct ops_check *c)
 {
-	unsigned int open_fds = 0;
+	struct err err = ERR_INIT;
+	uint64_t need = 2, now;
 	struct stat st;
 	char path[64];
 
 	for (int fd = 0; fd < STANDARD_FDS; fd++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", s->proc.mm_pid, fd);
-		open_fds += !lstat(path, &st);
+		need += !lstat(path, &st);
 	}
-	return open_fds + 2;
-}
-
-static bool check_files(const struct session *s, struct ops_check *c)
-{
-	struct err err = ERR_INIT;
-	uint64_t need = files_needed(s), now;
-
 	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now)) {
 		check_unread(c, "the limits of the process cannot be read");
 		return false;
@@ -80,22 +73,6 @@ static bool check_size(const struct session *s, struct ops_check *c)
 	return false;
 }
 
-static void check_dump(const struct session *s, struct ops_check *c)
-{
-	struct err err = ERR_INIT;
-
-	if (!inside_has_proc(s))
-		no_dump(c, ERROR_NO_PROC_IN_ROOT);
-	else if (!s->cost.stops)
-		check_unknown(c, "no call could be made, so this is unknown");
-	else if (injector_may_dump(s->inj, &err))
-		check_failed(c, &err);
-	else if (s->last.thread_punished)
-		no_dump(c, ERROR_DUMP_THREAD_PUNISHED);
-	else if (check_files(s, c) && check_size(s, c))
-		check_passed(c, "is returned through a memfd");
-}
-
 /* When does the target write files without being asked? NULL: never. */
 static const char *occasion(const struct check_values *v)
 {
@@ -106,37 +83,44 @@ static const char *occasion(const struct check_values *v)
 	return v->final.known && v->final.flag ? "at exit" : NULL;
 }
 
-static void check_prefix(const struct session *s, const struct check_values *v, struct ops_check *c)
+void check_route(const struct session *s, const struct check_values *values, struct ops_check *rows)
 {
 	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
-	const char *when = occasion(v);
+	struct ops_check *dump = &rows[CHECK_DUMP], *own = &rows[CHECK_DUMP_PREFIX];
+	const char *when = occasion(values);
 	char prefix[OPS_TEXT_SIZE / 2];
-	struct err err = ERR_INIT;
+	struct err err = ERR_INIT, barred = ERR_INIT;
 
-	if (!v->has_prefix)
+	if (!inside_has_proc(s))
+		no_dump(dump, ERROR_NO_PROC_IN_ROOT);
+	else if (!s->cost.stops)
+		check_unknown(dump, "no call could be made, so this is unknown");
+	else if (injector_may_dump(s->inj, &err))
+		check_failed(dump, &err);
+	else if (s->last.thread_punished)
+		no_dump(dump, ERROR_DUMP_THREAD_PUNISHED);
+	else if (check_files(s, dump) && check_size(s, dump))
+		check_passed(dump, "is returned through a memfd");
+
+	if (!values->has_prefix)
 		return;
-	if (!v->prefix[0]) {
-		check_passed(c, "opt.prof_prefix is empty: the target writes no dumps of its own");
+	if (!values->prefix[0]) {
+		check_passed(own,
+			     "opt.prof_prefix is empty: the target writes no dumps of its own");
 		return;
 	}
-	output_safe(v->prefix, prefix, sizeof(prefix));
-	if (!inside_open(&in, s, v->prefix, true, &err)) {
-		check_passed(c, "the target can write there: %s%s%s", prefix,
+	output_safe(values->prefix, prefix, sizeof(prefix));
+	if (!inside_open(&in, s, values->prefix, true, &barred)) {
+		check_passed(own, "the target can write there: %s%s%s", prefix,
 			     when ? ", and does so " : "", when ? when : "");
 		return;
 	}
-	if (err.own) {
-		check_unread_for(c, &err);
+	if (barred.own) {
+		check_unread_for(own, &barred);
 		return;
 	}
-	check_passed(c, "the target cannot write there: %s%s%s", prefix,
+	check_passed(own, "the target cannot write there: %s%s%s", prefix,
 		     when ? ", and tries to " : "", when ? when : "");
 	if (when)
-		err_advise(&c->err, FIX_START_WITH_PREFIX);
-}
-
-void check_route(const struct session *s, const struct check_values *values, struct ops_check *rows)
-{
-	check_dump(s, &rows[CHECK_DUMP]);
-	check_prefix(s, values, &rows[CHECK_DUMP_PREFIX]);
+		err_advise(&own->err, FIX_START_WITH_PREFIX);
 }
