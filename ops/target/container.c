@@ -387,16 +387,10 @@ void service_parse(const char *cgroup, char *buf, size_t size)
 	unescape(buf);
 }
 
-/* Users will copy it into a command line. */
-static bool is_plain_service(const char *name)
-{
-	return text_stem(name, ".service") < strlen(name) &&
-	       !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				  "0123456789:-_.@")];
-}
-
 enum starter starter_parse(const char *cgroup, char *name, size_t size)
 {
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789:-_.@";
 	bool of_user;
 
 	container_parse(cgroup, name, size);
@@ -409,7 +403,10 @@ enum starter starter_parse(const char *cgroup, char *name, size_t size)
 	/* The first is the system's. That service may name the ones below as it likes. */
 	next_unit(&cgroup, name, size);
 	of_user = text_begins(name, "user@");
-	if ((of_user && !next_unit(&cgroup, name, size)) || !is_plain_service(name))
+	if (of_user && !next_unit(&cgroup, name, size))
+		return STARTER_UNKNOWN;
+	/* Users will copy it into a command line. */
+	if (text_stem(name, ".service") == strlen(name) || name[strspn(name, plain)])
 		return STARTER_UNKNOWN;
 	return of_user ? STARTER_USER_SERVICE : STARTER_SERVICE;
 }

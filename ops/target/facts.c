@@ -28,21 +28,6 @@ static void add_text(FILE *f, const char *key, const char *value)
 	fputc('\n', f);
 }
 
-static void add_build_ids(FILE *f, const struct images *images)
-{
-	for (size_t i = 0; i < images->n; i++) {
-		const struct image *img = &images->v[i];
-
-		for (size_t k = 0; k < img->n_exec && img->build_id_len; k++) {
-			fprintf(f, "# build-id %" PRIx64 "-%" PRIx64 " ", img->exec[k].start,
-				img->exec[k].end);
-			for (size_t b = 0; b < img->build_id_len; b++)
-				fprintf(f, "%02x", img->build_id[b]);
-			fputc('\n', f);
-		}
-	}
-}
-
 static int make_text(const struct session *s, char **text, size_t *len, struct err *err)
 {
 	FILE *f = open_memstream(text, len);
@@ -68,7 +53,17 @@ static int make_text(const struct session *s, char **text, size_t *len, struct e
 		fprintf(f, "# allocated %" PRIu64 "\n", s->allocated);
 	if (s->opt_active != TRI_UNKNOWN)
 		add_text(f, "opt.prof_active", s->opt_active == TRI_YES ? "true" : "false");
-	add_build_ids(f, &s->images);
+	for (size_t i = 0; i < s->images.n; i++) {
+		const struct image *img = &s->images.v[i];
+
+		for (size_t k = 0; k < img->n_exec && img->build_id_len; k++) {
+			fprintf(f, "# build-id %" PRIx64 "-%" PRIx64 " ", img->exec[k].start,
+				img->exec[k].end);
+			for (size_t b = 0; b < img->build_id_len; b++)
+				fprintf(f, "%02x", img->build_id[b]);
+			fputc('\n', f);
+		}
+	}
 	failed = ferror(f);
 	if (fclose(f) || failed) {
 		free(take_ptr(*text));

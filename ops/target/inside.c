@@ -34,16 +34,6 @@ static int open_root(pid_t pid)
 	return open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int open_in_root(int root, const char *path, uint64_t flags)
-{
-	const struct open_how how = {
-		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-}
-
 static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 {
 	char link[64];
@@ -170,6 +160,10 @@ static int may_write(const struct inside *in, int folder, struct err *err)
 
 static int open_folder(struct question *q, struct err *err)
 {
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
 	const struct inside *in = q->in;
 	_cleanup_(cleanup_free) char *folder =
 		strndup(in->path, strlen(in->path) - strlen(in->name));
@@ -179,7 +173,7 @@ static int open_folder(struct question *q, struct err *err)
 		return err_no_memory(err);
 	if (root < 0)
 		return err_raise_sys(err, ERROR_ROOT_UNOPENED, errno, .pid = in->s->proc.pid);
-	q->fd = open_in_root(root, folder, O_PATH | O_DIRECTORY);
+	q->fd = (int)syscall(SYS_openat2, root, folder, &how, sizeof(how));
 	if (q->fd >= 0)
 		return q->to_write ? may_write(in, q->fd, err) : 0;
 	bad(in, errno, "open the folder of", err);
@@ -318,11 +312,6 @@ static bool is_manual_dump(const char *file, const char *start)
 	       !strcmp(end - 5, ".heap");
 }
 
-static bool older(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
 static int find_newest(struct question *q, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
@@ -344,7 +333,9 @@ static int find_newest(struct question *q, struct err *err)
 
 		if (!is_manual_dump(e->d_name, start) ||
 		    fstatat(in->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
-		    older(&st.st_mtim, &dump->written))
+		    st.st_mtim.tv_sec < dump->written.tv_sec ||
+		    (st.st_mtim.tv_sec == dump->written.tv_sec &&
+		     st.st_mtim.tv_nsec < dump->written.tv_nsec))
 			continue;
 		snprintf(dump->name, sizeof(dump->name), "%s", e->d_name);
 		dump->written = st.st_mtim;

@@ -20,21 +20,6 @@ enum question { ASK_SITE, ASK_VALUES, ASK_ACTIVE, ASK_DUMP, ASK_OTHER, QUESTIONS
 
 /* --- in the child --- */
 
-/* 32-bit programs and those of the x32 ABI. */
-static int refuse_32_bit(const struct session *s, struct err *err)
-{
-	for (size_t i = 0; i < s->images.n; i++) {
-		const struct image *img = &s->images.v[i];
-
-		if (img->is_main && img->elf_class == ELFCLASS32)
-			return err_raise(err,
-					 img->machine == ARCH_ELF_MACHINE ? ERROR_IS_X32
-									  : ERROR_IS_32_BIT,
-					 SESSION_ARGS(s));
-	}
-	return 0;
-}
-
 /* In the middle of an execve(2) no program is mapped for a moment. */
 static int read_images(struct session *s, struct err *err)
 {
@@ -56,8 +41,17 @@ static int read_images(struct session *s, struct err *err)
 static int find(struct session *s, struct unpack *nothing, struct pack *p, struct err *err)
 {
 	(void)nothing;
-	if (read_images(s, err) || refuse_32_bit(s, err))
+	if (read_images(s, err))
 		return -1;
+	for (size_t i = 0; i < s->images.n; i++) {
+		const struct image *img = &s->images.v[i];
+
+		if (img->is_main && img->elf_class == ELFCLASS32)
+			return err_raise(err,
+					 img->machine == ARCH_ELF_MACHINE ? ERROR_IS_X32
+									  : ERROR_IS_32_BIT,
+					 SESSION_ARGS(s));
+	}
 	images_open_ahead(&s->images);
 	s->images.ask_debuginfod = s->options->debuginfod;
 	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))

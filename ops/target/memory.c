@@ -75,22 +75,6 @@ static bool is_go(const struct map *map)
 	return map->start == GO_ARENA && !*map->path;
 }
 
-/* `v` has an element for each mapping, in the same order. Go allocates stacks from its heap. */
-static void find_stacks(struct mapping *v, const struct maps *maps,
-			const struct memory_stacks *stacks)
-{
-	for (size_t i = 0; i < stacks->n; i++) {
-		const struct map *map = maps_find(maps, stacks->v[i]);
-
-		if (map)
-			v[map - maps->v].stacks++;
-	}
-	for (size_t i = 0; i < maps->n; i++)
-		if (v[i].kind == MEMORY_ANONYMOUS && v[i].stacks && !is_go(v[i].map) &&
-		    v[i].sum.size / v[i].stacks <= STACK_SIZE_MAX)
-			v[i].kind = MEMORY_STACK;
-}
-
 /* --- the runtime --- */
 
 static enum memory_runtime runtime_of(const struct map *map)
@@ -219,7 +203,17 @@ int memory_sum(struct memory *m, const struct maps *maps, const struct memory_us
 		};
 		m->swap += use[i].swapped;
 	}
-	find_stacks(v, maps, stacks);
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct map *map = maps_find(maps, stacks->v[i]);
+
+		if (map)
+			v[map - maps->v].stacks++;
+	}
+	/* Go allocates stacks from its heap. */
+	for (size_t i = 0; i < maps->n; i++)
+		if (v[i].kind == MEMORY_ANONYMOUS && v[i].stacks && !is_go(v[i].map) &&
+		    v[i].sum.size / v[i].stacks <= STACK_SIZE_MAX)
+			v[i].kind = MEMORY_STACK;
 	for (size_t i = 0; i < maps->n; i++)
 		count(m, &v[i]);
 	find_largest(m, v, maps->n);
@@ -345,13 +339,6 @@ static uint64_t image_end(int mem, uint64_t start)
 	return start + (high - low);
 }
 
-/* Is it private memory right behind writable data of a file? */
-static bool follows_data(const struct map *map, const struct map *before)
-{
-	return before && !*map->path && before->end == map->start && before->path[0] == '/' &&
-	       (before->prot & MAP_W) && (map->prot & MAP_W) && !(before->prot & MAP_SHARED_BIT);
-}
-
 /*
  * Anonymous memory that holds .bss takes the path of its file, and is split where .bss ends: the
  * kernel merges other memory behind it into the same mapping.
@@ -372,7 +359,10 @@ static int name_bss(struct maps *maps, pid_t pid, struct err *err)
 		if (*map->path && !(head && head->inode == map->inode && before->end == map->start))
 			head = map->offset ? NULL : map;
 		v[n++] = *map;
-		if (head && follows_data(map, before))
+		/* Is it private memory right behind writable data of a file? */
+		if (head && before && !*map->path && before->end == map->start &&
+		    before->path[0] == '/' && (before->prot & MAP_W) && (map->prot & MAP_W) &&
+		    !(before->prot & MAP_SHARED_BIT))
 			end = image_end(mem, head->start);
 		if (end <= map->start)
 			continue;
@@ -406,27 +396,25 @@ int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks,
 	return memory_sum(m, &maps, use, stacks, err);
 }
 
-/* False while it runs or waits for a CPU. */
-static bool take_stack(struct memory_stacks *s, pid_t pid, pid_t tid)
-{
-	struct err ignored = ERR_INIT;
-	struct proc_syscall at;
-
-	if (proc_thread_syscall(pid, tid, &at, &ignored))
-		return true; /* it has ended */
-	if (!at.running)
-		s->v[s->n++] = at.sp;
-	return !at.running;
-}
-
-/* Keeps in `tids` those that are running, or were not asked before `end`. */
+/* Keeps in `tids` those that run or wait for a CPU, or were not asked before `end`. */
 static void ask_threads(struct memory_stacks *s, pid_t pid, pid_t *tids, size_t *n, uint64_t end)
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < *n; i++)
-		if (now_ms() >= end || !take_stack(s, pid, tids[i]))
-			tids[left++] = tids[i];
+	for (size_t i = 0; i < *n; i++) {
+		if (now_ms() < end) {
+			struct err ignored = ERR_INIT;
+			struct proc_syscall at;
+
+			if (proc_thread_syscall(pid, tids[i], &at, &ignored))
+				continue; /* it has ended */
+			if (!at.running) {
+				s->v[s->n++] = at.sp;
+				continue;
+			}
+		}
+		tids[left++] = tids[i];
+	}
 	*n = left;
 }
 

@@ -26,39 +26,19 @@ static bool is_named(const struct image *img, const char *path, const char *name
 	       (img->is_deleted && !strncmp(path, name, len) && !strcmp(path + len, gone));
 }
 
-static bool is_meant(const struct jemalloc *je, const char *name)
-{
-	const char *path = je->image->path;
-
-	return is_named(je->image, path, name) || is_named(je->image, text_file_name(path), name) ||
-	       (*name && !strcmp(je->prefix, name));
-}
-
-/* "/usr/bin/a (je_), /usr/lib/libjemalloc.so.2 (no prefix)". */
-static void list_all(const struct jemalloc *v, size_t n, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < n && used < size; i++) {
-		char path[SHOWN_SIZE], prefix[SHOWN_SIZE];
-
-		output_safe(v[i].image->path, path, sizeof(path));
-		output_safe(v[i].prefix, prefix, sizeof(prefix));
-		used += (size_t)snprintf(buf + used, size - used, "%s%s (%s)", i ? ", " : "", path,
-					 *prefix ? prefix : "no prefix");
-	}
-}
-
 int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
 		  struct err *err)
 {
-	char list[LIST_SIZE];
+	char list[LIST_SIZE] = "";
 	struct jemalloc *found = NULL;
-	size_t hits = 0;
+	size_t hits = 0, used = 0;
 
 	for (size_t i = 0; i < n && (name || !i); i++) {
-		if (name && !is_meant(&v[i], name))
+		const char *path = v[i].image->path;
+
+		if (name && !is_named(v[i].image, path, name) &&
+		    !is_named(v[i].image, text_file_name(path), name) &&
+		    (!*name || strcmp(v[i].prefix, name) != 0))
 			continue;
 		found = found ? found : &v[i];
 		hits++;
@@ -67,7 +47,15 @@ int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemallo
 		*picked = found;
 		return 0;
 	}
-	list_all(v, n, list, sizeof(list));
+	/* "/usr/bin/a (je_), /usr/lib/libjemalloc.so.2 (no prefix)" */
+	for (size_t i = 0; i < n && used < sizeof(list); i++) {
+		char path[SHOWN_SIZE], prefix[SHOWN_SIZE];
+
+		output_safe(v[i].image->path, path, sizeof(path));
+		output_safe(v[i].prefix, prefix, sizeof(prefix));
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s (%s)",
+					 i ? ", " : "", path, *prefix ? prefix : "no prefix");
+	}
 	if (hits)
 		err_raise(err, ERROR_IMAGE_AMBIGUOUS, .name = name, .number = (int64_t)hits,
 			  .text = list);

@@ -35,13 +35,6 @@ static void add_cost(struct session *s, const struct injector_report *report,
 		s->cost.call_us += calls[i].made ? calls[i].call_us : 0;
 }
 
-static int not_jemalloc(const struct session *s, const char *version, struct err *err)
-{
-	err_raise(err, *version ? ERROR_NOT_MALLCTL : ERROR_MALLCTL_SILENT, SESSION_ARGS(s),
-		  .address = (int64_t)s->je->mallctl, .text = version, .version = s->je->version);
-	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
-}
-
 /*
  * Even without profiling, `sample` and `sites` can show what holds new memory, or what allocates.
  * Returns -1.
@@ -67,39 +60,38 @@ int session_no_config_prof(const struct session *s, struct err *err)
 	return advise_without_prof(s, err);
 }
 
-/* How to restart it depends on what started it. */
-static int advise_restart(const struct session *s, struct err *err)
+int session_no_opt_prof(const struct session *s, struct err *err)
 {
 	char cgroup[PROC_CGROUP_SIZE], name[256];
 
+	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
+	/* How to restart it depends on what started it. */
 	err_advise(err, FIX_RESTART_WITH_PROF, .conf = s->je->conf_name);
 	proc_cgroup(s->proc.pid, cgroup, sizeof(cgroup));
 	switch (starter_parse(cgroup, name, sizeof(name))) {
 	case STARTER_SERVICE:
-		return err_advise_too(err, FIX_ENABLE_UNIT, .name = name);
+		err_advise_too(err, FIX_ENABLE_UNIT, .name = name);
+		break;
 	case STARTER_USER_SERVICE:
-		return err_advise_too(err, FIX_EDIT_USER_UNIT, .name = name,
-				      .conf = s->je->conf_name);
+		err_advise_too(err, FIX_EDIT_USER_UNIT, .name = name, .conf = s->je->conf_name);
+		break;
 	case STARTER_POD:
-		return err_advise_too(err, FIX_SET_IN_POD, .conf = s->je->conf_name);
+		err_advise_too(err, FIX_SET_IN_POD, .conf = s->je->conf_name);
+		break;
 	case STARTER_DOCKER:
-		return err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name,
-				      .conf = s->je->conf_name, .text = "docker");
+		err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name, .conf = s->je->conf_name,
+			       .text = "docker");
+		break;
 	case STARTER_PODMAN:
-		return err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name,
-				      .conf = s->je->conf_name, .text = "podman");
+		err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name, .conf = s->je->conf_name,
+			       .text = "podman");
+		break;
 	case STARTER_CONTAINER:
-		return err_advise_too(err, FIX_SET_IN_CONTAINER, .name = name);
+		err_advise_too(err, FIX_SET_IN_CONTAINER, .name = name);
+		break;
 	case STARTER_UNKNOWN:
 		break;
 	}
-	return -1;
-}
-
-int session_no_opt_prof(const struct session *s, struct err *err)
-{
-	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
-	advise_restart(s, err);
 	return advise_without_prof(s, err);
 }
 
@@ -125,16 +117,6 @@ struct gate {
 };
 enum { GATE_VERSION, GATE_CONFIG_PROF, GATE_OPT_PROF, GATE_CALLS };
 
-static void add_gate(struct gate *gate, struct call calls[GATE_CALLS])
-{
-	static const bool yes = true;
-
-	calls[GATE_VERSION] = call_read_string("version", gate->version, sizeof(gate->version));
-	calls[GATE_CONFIG_PROF] = call_read("config.prof", &gate->config_prof, sizeof(bool));
-	calls[GATE_OPT_PROF] = call_read("opt.prof", &gate->opt_prof, sizeof(bool));
-	calls[GATE_CONFIG_PROF].expect = calls[GATE_OPT_PROF].expect = &yes;
-}
-
 static int gate_verdict(struct session *s, const struct gate *gate, const struct call *calls,
 			struct err *err)
 {
@@ -159,6 +141,7 @@ static bool all_succeeded(const struct call *calls, size_t n)
 
 int session_run(struct session *s, const struct run *run, struct err *err)
 {
+	static const bool yes = true;
 	const size_t n_confirm = s->je->by_scan, n_gate = run->gated ? GATE_CALLS : 0;
 	const size_t n_first = run->gated ? run->n_unconditional : run->n;
 	struct gate gate = { .version = "" };
@@ -178,8 +161,13 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 		all[0].expect = s->je->version;
 	}
 	memcpy(first, run->calls, n_first * sizeof(*all));
-	if (n_gate)
-		add_gate(&gate, gates);
+	if (n_gate) {
+		gates[GATE_VERSION] =
+			call_read_string("version", gate.version, sizeof(gate.version));
+		gates[GATE_CONFIG_PROF] = call_read("config.prof", &gate.config_prof, sizeof(bool));
+		gates[GATE_OPT_PROF] = call_read("opt.prof", &gate.opt_prof, sizeof(bool));
+		gates[GATE_CONFIG_PROF].expect = gates[GATE_OPT_PROF].expect = &yes;
+	}
 	memcpy(gates + n_gate, run->calls + n_first, (run->n - n_first) * sizeof(*all));
 	do {
 		failed = injector_run(s->inj, &in, &report, err) != 0;
@@ -191,8 +179,13 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 	add_cost(s, &report, all, in.n);
 	if (report.fresh)
 		return 0;
-	if (n_confirm && (!call_succeeded(&all[0]) || strcmp(gate.confirmed, s->je->version) != 0))
-		return not_jemalloc(s, gate.confirmed, err);
+	if (n_confirm &&
+	    (!call_succeeded(&all[0]) || strcmp(gate.confirmed, s->je->version) != 0)) {
+		err_raise(err, *gate.confirmed ? ERROR_NOT_MALLCTL : ERROR_MALLCTL_SILENT,
+			  SESSION_ARGS(s), .address = (int64_t)s->je->mallctl,
+			  .text = gate.confirmed, .version = s->je->version);
+		return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
+	}
 	return n_gate && all_succeeded(first, n_first) ? gate_verdict(s, &gate, gates, err) : 0;
 }
 

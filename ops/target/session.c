@@ -50,25 +50,21 @@ bool session_try_again(const struct session *s, const struct err *err)
 	return true;
 }
 
-/* An exiting process loses its memory before its pid. */
-static bool has_ended(const struct session *s)
+int session_failed(const struct session *s, struct err *err)
 {
 	struct err why = ERR_INIT;
 	struct proc_status now;
+	bool ended;
 
-	if (!proc_alive(&s->proc))
-		return true;
-	/* A failure of our own (EMFILE) says nothing about the process. */
-	if (proc_thread_status(s->proc.pid, 0, &now, &why))
-		return why.code == ERR_LOST;
-	return s->proc.status.rss_bytes && !now.rss_bytes;
-}
-
-int session_failed(const struct session *s, struct err *err)
-{
 	if (err->code == ERR_LOST)
 		return -1;
-	if (has_ended(s))
+	/* An exiting process loses its memory before its pid. */
+	ended = !proc_alive(&s->proc);
+	if (!ended && proc_thread_status(s->proc.pid, 0, &now, &why))
+		ended = why.code == ERR_LOST; /* one of our own (EMFILE) says nothing of it */
+	else if (!ended)
+		ended = s->proc.status.rss_bytes && !now.rss_bytes;
+	if (ended)
 		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
 	return proc_replaced(&s->proc) ? err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(s))
 				       : -1;

@@ -85,31 +85,6 @@ static bool ends(const struct session *s, pid_t tid)
 	return false;
 }
 
-/*
- * In an ending thread whose data jemalloc has freed, there is nothing to set: EAGAIN, as when there
- * is no memory for it (prof_tdata_get(), jemalloc 4.0 to 5.3).
- */
-static int not_set(const struct session *s, struct ops_thread *t, int error, struct err *err)
-{
-	if (error == EAGAIN && ends(s, t->tid))
-		return err_raise(err, ERROR_NO_THREAD, .tid = t->tid);
-	refuse(t, "thread.prof.active", error);
-	return 0;
-}
-
-/* The state of a thread that never called jemalloc: see prof_tdata_init_impl(), 4.0 to 5.3. */
-static void describe_fresh(const struct visit *visit, struct ops_thread *t)
-{
-	t->has_bytes = visit->read_bytes;
-	t->allocated = t->deallocated = 0;
-	t->active = visit->read_active ? visit->init : TRI_UNKNOWN;
-	if (!visit->activate || visit->init == TRI_YES)
-		return;
-	t->state = OPS_THREAD_REFUSED;
-	snprintf(t->reason, sizeof(t->reason),
-		 "it has not called jemalloc yet: prof.thread_active_init will decide");
-}
-
 enum { BYTES_IN, BYTES_OUT, ACTIVE, SET_ACTIVE, CALLS };
 
 static int visit_one(struct session *s, const struct visit *visit, unsigned int search_ms,
@@ -139,7 +114,16 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 	t->reason[0] = '\0';
 	t->read_us = now_us();
 	if (s->last.fresh) {
-		describe_fresh(visit, t);
+		/* It never called jemalloc: see prof_tdata_init_impl(), 4.0 to 5.3. */
+		t->has_bytes = visit->read_bytes;
+		t->allocated = t->deallocated = 0;
+		t->active = visit->read_active ? visit->init : TRI_UNKNOWN;
+		if (!visit->activate || visit->init == TRI_YES)
+			return 0;
+		t->state = OPS_THREAD_REFUSED;
+		snprintf(t->reason, sizeof(t->reason),
+			 "it has not called jemalloc yet: prof.thread_active_init will "
+			 "decide");
 		return 0;
 	}
 	t->has_bytes = call_succeeded(&calls[BYTES_IN]) && call_succeeded(&calls[BYTES_OUT]);
@@ -151,7 +135,13 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		t->changed = t->active != TRI_YES;
 		t->active = TRI_YES;
 	} else if (calls[SET_ACTIVE].made) {
-		return not_set(s, t, calls[SET_ACTIVE].ret, err);
+		/*
+		 * In an ending thread whose data jemalloc has freed, there is nothing to set:
+		 * EAGAIN, as when there is no memory (prof_tdata_get(), jemalloc 4.0 to 5.3).
+		 */
+		if (calls[SET_ACTIVE].ret == EAGAIN && ends(s, t->tid))
+			return err_raise(err, ERROR_NO_THREAD, .tid = t->tid);
+		refuse(t, "thread.prof.active", calls[SET_ACTIVE].ret);
 	}
 	return 0;
 }
