@@ -79,22 +79,16 @@ static bool find_number(const char *text, const char *key, uint64_t *number)
 	return *end == '\0';
 }
 
-/* Does the text have its last line? Otherwise it was not written completely. */
-static bool ends(const char *text)
-{
-	static const char end[] = "\nend 1\n";
-	const char *at = strstr(text, end);
-
-	return at && !at[strlen(end)];
-}
-
 bool journal_text_parse(const char *text, struct journal_state *state)
 {
+	static const char end[] = "\nend 1\n";
+	const char *last = strstr(text, end);
 	char value[JOURNAL_IMAGE_SIZE * 3];
 	uint64_t pid, recorder;
 
 	*state = (struct journal_state){ 0 };
-	if (!ends(text) || !find_number(text, "pid", &pid) ||
+	/* Without its last line it was not written completely. */
+	if (!last || last[strlen(end)] || !find_number(text, "pid", &pid) ||
 	    !find_number(text, "recorder", &recorder) ||
 	    !find_number(text, "start", &state->start_time) ||
 	    !find_number(text, "program", &state->program) || pid > INT_MAX || recorder > INT_MAX)

@@ -176,17 +176,6 @@ static void record_files_left(const struct record_files *f, struct err *err)
 			   .last_file = newest);
 }
 
-static void remove_oldest(const struct record_files *f)
-{
-	_cleanup_(cleanup_free) char *name = NULL;
-
-	if (!f->keep || f->n_series <= f->keep)
-		return;
-	name = record_files_name(f, f->n_series - f->keep);
-	if (name)
-		unlink(name);
-}
-
 /* --- recording --- */
 
 /*
@@ -374,21 +363,13 @@ static bool wants_other_rate(const struct recording *r, const struct found *foun
 	       (uint64_t)r->request->lg_sample != found->lg_sample;
 }
 
-static int set_rate(const struct recording *r, struct session *s, struct err *err)
-{
-	uint64_t lg = (uint64_t)r->request->lg_sample;
-	struct call call = call_write("prof.reset", &lg, sizeof(lg));
-
-	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
-		return -1;
-	return call_succeeded(&call) ? 0 : session_call_failed(s, &call, err);
-}
-
 static int activate(struct recording *r, struct session *s, const struct found *found,
 		    struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
 	struct ops_change change = { 0 };
+	uint64_t rate = (uint64_t)r->request->lg_sample;
+	struct call reset = call_write("prof.reset", &rate, sizeof(rate));
 	int lg = wants_other_rate(r, found) ? r->request->lg_sample : OPS_LG_KEEP;
 	bool init_changed = false;
 
@@ -402,8 +383,11 @@ static int activate(struct recording *r, struct session *s, const struct found *
 		nothing_changed(r);
 		return -1;
 	}
-	if (state->rate && set_rate(r, s, err))
+	if (state->rate &&
+	    session_run(s, &(struct run){ .calls = &reset, .n = 1, .gated = true }, err))
 		return -1;
+	if (state->rate && !call_succeeded(&reset))
+		return session_call_failed(s, &reset, err);
 	if (switch_activate(s, &change, &init_changed, err))
 		return -1;
 	r->out.warning = change.warning;
@@ -508,7 +492,13 @@ static int dump_next(struct recording *r, struct err *err)
 	    record_files_put(&r->files, &o, fd, bytes, s.timeout_ms, err))
 		return -1;
 	r->files.n_series++;
-	remove_oldest(&r->files);
+	if (r->files.keep && r->files.n_series > r->files.keep) {
+		_cleanup_(cleanup_free) char *oldest =
+			record_files_name(&r->files, r->files.n_series - r->files.keep);
+
+		if (oldest)
+			unlink(oldest);
+	}
 	return 0;
 }
 
@@ -576,57 +566,41 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When the next action of each kind is due, as now_ms(); UINT64_MAX: never. */
-struct agenda {
-	uint64_t end, dump, show, look;
-};
-
-/* Does what is due. */
-static int attend(struct recording *r, struct agenda *a, struct err *err)
-{
-	const struct ops_record_request *q = r->request;
-
-	if (now_ms() >= a->dump && a->dump < a->end) {
-		if (dump_next(r, err))
-			return -1;
-		while (a->dump <= now_ms())
-			a->dump += q->interval_ms;
-	}
-	if (now_ms() >= a->show) {
-		if (q->count && record_count_due(&r->count))
-			count(r);
-		show(r);
-		a->show = now_ms() + q->progress_ms;
-	}
-	if (now_ms() >= a->look) {
-		r->out.reached = reached(r);
-		a->look = now_ms() + UNTIL_MS;
-	}
-	return 0;
-}
-
 static int wait_for_end(struct recording *r, struct err *err)
 {
 	const struct ops_record_request *q = r->request;
-	struct agenda a = {
-		.end = q->duration_ms ? r->begun_ms + q->duration_ms : UINT64_MAX,
-		.dump = q->interval_ms ? r->begun_ms + q->interval_ms : UINT64_MAX,
-		.show = q->progress ? r->begun_ms + (q->count ? 0 : q->progress_ms) : UINT64_MAX,
-		.look = q->until.of == UNTIL_NEVER ? UINT64_MAX : r->begun_ms,
-	};
+	/* When the next action of each kind is due, as now_ms(). */
+	uint64_t end = q->duration_ms ? r->begun_ms + q->duration_ms : UINT64_MAX;
+	uint64_t dump_at = q->interval_ms ? r->begun_ms + q->interval_ms : UINT64_MAX;
+	uint64_t show_at = q->progress ? r->begun_ms + (q->count ? 0 : q->progress_ms) : UINT64_MAX;
+	uint64_t look_at = q->until.of == UNTIL_NEVER ? UINT64_MAX : r->begun_ms;
 
-	while (now_ms() < a.end && !r->out.early && !r->out.reached) {
+	while (now_ms() < end && !r->out.early && !r->out.reached) {
 		struct pollfd fds[] = {
 			{ .fd = r->stop_fd, .events = POLLIN },
 			{ .fd = r->proc.pidfd, .events = POLLIN },
 		};
 		uint64_t next, now, left;
 
-		if (attend(r, &a, err))
-			return -1;
+		if (now_ms() >= dump_at && dump_at < end) {
+			if (dump_next(r, err))
+				return -1;
+			while (dump_at <= now_ms())
+				dump_at += q->interval_ms;
+		}
+		if (now_ms() >= show_at) {
+			if (q->count && record_count_due(&r->count))
+				count(r);
+			show(r);
+			show_at = now_ms() + q->progress_ms;
+		}
+		if (now_ms() >= look_at) {
+			r->out.reached = reached(r);
+			look_at = now_ms() + UNTIL_MS;
+		}
 		if (r->out.reached)
 			break;
-		next = at_most(at_most(a.end, a.dump), at_most(a.show, a.look));
+		next = at_most(at_most(end, dump_at), at_most(show_at, look_at));
 		now = now_ms();
 		left = next > now ? next - now : 0;
 		if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) <= 0)
@@ -642,8 +616,10 @@ static int wait_for_end(struct recording *r, struct err *err)
 /* --- the end --- */
 
 /* The last dump and everything that restores the target, in one run. */
-static int dump_last(struct recording *r, struct session *s, int *fd, struct err *err)
+static int finish(struct recording *r, struct err *err)
 {
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
 	struct journal_state *state = &r->journal.state;
 	struct call calls[1 + PUTBACK_CALLS] = { dump_call() }, *back = calls + 1;
 	struct putback p = { 0 };
@@ -652,15 +628,22 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 	char label[DUMP_LABEL_SIZE];
 	int ret;
 
+	if (record_files_room(&r->files, err))
+		return -1;
+	if (open_again(r, &s, &r->patient, err)) {
+		add_cost(r, &s);
+		return -1;
+	}
 	calls[0].new = dump_label(r->files.last.path, label);
 	calls[0].flags |= CALL_KEEP_GOING;
 	if (!state->active) {
 		back[n] = call_read("prof.active", &p.active, sizeof(p.active));
 		back[n++].flags |= CALL_KEEP_GOING;
 	}
-	ret = dump_run(s, calls, 1 + n, 0, fd, &r->out.last_bytes, err);
-	record_count_take(&r->count, s);
-	if (!putback_check(s, back, n, &why)) {
+	ret = dump_run(&s, calls, 1 + n, 0, &fd, &r->out.last_bytes, err);
+	add_cost(r, &s);
+	record_count_take(&r->count, &s);
+	if (!putback_check(&s, back, n, &why)) {
 		r->out.stopped = !p.active;
 		if (r->out.stopped)
 			err_raise(&r->out.warning, ERROR_PROFILING_WAS_DISABLED);
@@ -669,19 +652,6 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 		r->out.rate = state->rate;
 		nothing_changed(r);
 	}
-	return ret;
-}
-
-static int finish(struct recording *r, struct err *err)
-{
-	_cleanup_(session_close) struct session s = SESSION_INIT;
-	_cleanup_(cleanup_close) int fd = -1;
-	int ret;
-
-	if (record_files_room(&r->files, err))
-		return -1;
-	ret = open_again(r, &s, &r->patient, err) || dump_last(r, &s, &fd, err);
-	add_cost(r, &s);
 	if (ret)
 		return -1;
 	r->out.rss_after_bytes = s.proc.status.rss_bytes;
@@ -722,17 +692,6 @@ static int record(struct recording *r, struct err *err)
 	return 0;
 }
 
-/* Reports immediately a condition that can never be reached. */
-static int limit_is_there(const struct recording *r, struct err *err)
-{
-	struct limit l;
-
-	if (r->request->until.of != UNTIL_CGROUP || limit_of_cgroup(r->proc.pid, &l))
-		return 0;
-	err_raise(err, ERROR_NO_CGROUP_LIMIT, .pid = r->proc.pid);
-	return err_advise(err, FIX_UNTIL_RSS);
-}
-
 static void recording_close(struct recording *r)
 {
 	record_files_close(&r->files);
@@ -751,13 +710,21 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 		.journal = JOURNAL_INIT,
 		.files = RECORD_FILES_INIT,
 	};
+	struct limit limit;
 
 	r.patient = r.options;
 	r.patient.stop_fd = -1;
 	if (r.patient.wait_ms < PUTBACK_WAIT_MS)
 		r.patient.wait_ms = PUTBACK_WAIT_MS;
 	r.files.keep = request->keep;
-	if (proc_open(&r.proc, pid, err) || limit_is_there(&r, err) || record(&r, err))
+	if (proc_open(&r.proc, pid, err))
+		return -1;
+	/* Reports immediately a condition that can never be reached. */
+	if (request->until.of == UNTIL_CGROUP && !limit_of_cgroup(r.proc.pid, &limit)) {
+		err_raise(err, ERROR_NO_CGROUP_LIMIT, .pid = r.proc.pid);
+		return err_advise(err, FIX_UNTIL_RSS);
+	}
+	if (record(&r, err))
 		return -1;
 	*out = r.out;
 	r.out = (struct ops_record){ 0 };
