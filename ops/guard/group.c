@@ -160,17 +160,14 @@ static struct group *make(const struct groups *g, const char *folder)
 	return NULL;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
 static int take(struct groups *g, const char *folder, struct group **out, struct err *err)
 {
 	struct group *new;
 
 	for (size_t i = 0; i < g->n; i++) {
-		if (is_same(g->v[i]->folder, folder)) {
+		const char *its = g->v[i]->folder;
+
+		if (its && folder ? !strcmp(its, folder) : its == folder) {
 			*out = g->v[i];
 			(*out)->users++;
 			listen(*out, g->rules, g->n_rules);

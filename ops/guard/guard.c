@@ -77,12 +77,22 @@ static bool is_of_group(const struct guard_rule *rule)
 
 /* --- looking --- */
 
-/* If its first thread has ended, the file of another thread has the numbers, if there is one. */
-static bool open_again(struct member *m)
+/* From the file opened when it was found: if the process has ended, it reads as nothing. */
+static bool read_rss(struct member *m)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
+	char text[128];
+	ssize_t n = pread(m->statm, text, sizeof(text) - 1, 0);
 	struct err ignored;
+	uint64_t pages;
 
+	text[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || sscanf(text, "%*u %" SCNu64, &pages) != 1)
+		return false;
+	m->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (pages)
+		return true;
+	/* If its first thread has ended, the file of another has the numbers, if there is one. */
 	if (proc_open_at(&p, m->is.pid, m->is.start_time, &ignored))
 		return false;
 	if (p.mm_pid != p.pid) {
@@ -90,20 +100,6 @@ static bool open_again(struct member *m)
 		m->statm = procfs_open(p.mm_pid, 0, "statm");
 	}
 	return m->statm >= 0;
-}
-
-/* From the file opened when it was found: if the process has ended, it reads as nothing. */
-static bool read_rss(struct member *m)
-{
-	char text[128];
-	ssize_t n = pread(m->statm, text, sizeof(text) - 1, 0);
-	uint64_t pages;
-
-	text[n > 0 ? n : 0] = '\0';
-	if (n <= 0 || sscanf(text, "%*u %" SCNu64, &pages) != 1)
-		return false;
-	m->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return pages || open_again(m);
 }
 
 static void look_at_group(struct guard *g, struct group *group, uint64_t now)
@@ -259,44 +255,6 @@ static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, stru
 
 /* --- all of it --- */
 
-static bool has_enough(const struct guard *g)
-{
-	return g->request->count && g->sum.profiles >= g->request->count;
-}
-
-static int go_on(struct guard *g, struct waiting *w, uint64_t end_ms, struct err *err)
-{
-	while (!stop_asked(g->options.stop_fd) && now_ms() < end_ms && !has_enough(g)) {
-		uint64_t next;
-
-		if (members_scan(g, err))
-			return -1;
-		next = sooner(look(g), end_ms);
-		jobs_start(g);
-		members_drop(g);
-		g->sum.none_left = !g->n && !g->request->filter;
-		if (g->sum.none_left)
-			return 0;
-		if (hooks_go_on(&g->hooks))
-			next = sooner(next, now_ms() + HOOKS_POLL_MS);
-		if (wait_once(g, w, next, err))
-			return -1;
-	}
-	return 0;
-}
-
-/* A file for each process and three for each group, if the hard limit allows. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES_MAX)
-		return;
-	/* Commands inherit it, and some of them close all possible descriptors. */
-	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Ensures that profiles can be written when they are due. */
 static int check_folder(const struct ops_guard_request *r, struct err *err)
 {
@@ -319,7 +277,24 @@ static int guard(struct guard *g, struct waiting *w, struct err *err)
 		return stop_asked(g->options.stop_fd) ? 0 : -1;
 	if (r->ready(r->ctx, g->n, err))
 		return -1;
-	return go_on(g, w, end_ms, err);
+	while (!stop_asked(g->options.stop_fd) && now_ms() < end_ms &&
+	       (!r->count || g->sum.profiles < r->count)) {
+		uint64_t next;
+
+		if (members_scan(g, err))
+			return -1;
+		next = sooner(look(g), end_ms);
+		jobs_start(g);
+		members_drop(g);
+		g->sum.none_left = !g->n && !r->filter;
+		if (g->sum.none_left)
+			return 0;
+		if (hooks_go_on(&g->hooks))
+			next = sooner(next, now_ms() + HOOKS_POLL_MS);
+		if (wait_once(g, w, next, err))
+			return -1;
+	}
+	return 0;
 }
 
 static void guard_fini(struct guard *g)
@@ -341,12 +316,18 @@ int ops_guard(const struct ops_guard_request *request, const struct ops_options 
 		.hooks = { .command = request->on_profile, .program = request->on_profile_exec },
 	};
 	struct waiting w = { 0 };
+	struct rlimit limit;
 	struct err ignored;
 	int ret;
 
 	if (g.turn < 0)
 		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
-	raise_limit();
+	/* A file for each process and three for each group, if the hard limit allows. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < FILES_MAX) {
+		/* Commands inherit it, and some of them close all possible descriptors. */
+		limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	/* When memory is short, our own must not be read from disk first. A failure is ignored. */
 	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	ret = guard(&g, &w, err);

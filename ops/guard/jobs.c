@@ -212,15 +212,6 @@ static struct member *next_due(const struct guard *g)
 	return best;
 }
 
-static struct job *free_job(struct guard *g)
-{
-	for (size_t i = 0; i < JOBS_MAX; i++) {
-		if (!g->jobs[i].member)
-			return &g->jobs[i];
-	}
-	return NULL;
-}
-
 static void caution(const struct guard *g, const struct member *m, enum error id,
 		    const struct err *why)
 {
@@ -233,24 +224,25 @@ static void caution(const struct guard *g, const struct member *m, enum error id
 	g->request->on_warning(g->request->ctx, &warning);
 }
 
-/* As many profiles as were requested, and no more. */
-static bool has_enough_to_come(const struct guard *g)
-{
-	uint64_t coming = g->sum.profiles;
-
-	for (size_t i = 0; i < JOBS_MAX; i++)
-		coming += g->jobs[i].member && !g->jobs[i].activates;
-	return g->request->count && coming >= g->request->count;
-}
-
 void jobs_start(struct guard *g)
 {
-	struct job *job;
-	struct member *m;
-
-	while (!has_enough_to_come(g) && (job = free_job(g)) && (m = next_due(g))) {
+	for (;;) {
+		uint64_t coming = g->sum.profiles;
 		struct err why = ERR_INIT;
+		struct job *job = NULL;
+		struct member *m;
 
+		for (size_t i = 0; i < JOBS_MAX; i++) {
+			coming += g->jobs[i].member && !g->jobs[i].activates;
+			if (!job && !g->jobs[i].member)
+				job = &g->jobs[i];
+		}
+		/* As many profiles as were requested, and no more. */
+		if ((g->request->count && coming >= g->request->count) || !job)
+			return;
+		m = next_due(g);
+		if (!m)
+			return;
 		if (start(g, job, m, &why)) {
 			free(job->file);
 			*job = (struct job){ .process = SUBPROCESS_INIT };
@@ -402,21 +394,6 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 	return 0;
 }
 
-static void take_activation(const struct guard *g, struct member *m, const struct done *done,
-			    bool ok, const struct err *why)
-{
-	if (ok || !m->retry.failures)
-		caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, why);
-	if (done->warning.ids[0])
-		caution(g, m, ERROR_IN_PROCESS, &done->warning);
-	if (ok) {
-		backoff_reset(&m->retry);
-		return;
-	}
-	m->activate = !is_final(why);
-	backoff_fail(&m->retry, BACKOFF_MIN_MS, RETRY_MAX_MS, now_ms());
-}
-
 int job_take(struct guard *g, struct job *job, struct err *err)
 {
 	_cleanup_(cleanup_free) char *bytes = NULL;
@@ -437,10 +414,20 @@ int job_take(struct guard *g, struct job *job, struct err *err)
 		ok = false;
 	}
 	m->busy = false;
-	if (!job->activates)
+	if (!job->activates) {
 		ret = take_profile(g, job, m, &done, ok, &why, err);
-	else
-		take_activation(g, m, &done, ok, &why);
+	} else {
+		if (ok || !m->retry.failures)
+			caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, &why);
+		if (done.warning.ids[0])
+			caution(g, m, ERROR_IN_PROCESS, &done.warning);
+		if (ok) {
+			backoff_reset(&m->retry);
+		} else {
+			m->activate = !is_final(&why);
+			backoff_fail(&m->retry, BACKOFF_MIN_MS, RETRY_MAX_MS, now_ms());
+		}
+	}
 	free(done.before);
 	free(done.file);
 	free(job->file);

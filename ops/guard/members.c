@@ -293,10 +293,24 @@ int members_found(struct guard *g, struct err *err)
 	return ret;
 }
 
-/* Groups come and go, and processes move between them. */
-static int refresh_groups(struct guard *g, struct err *err)
+int members_scan(struct guard *g, struct err *err)
 {
-	for (size_t i = 0; i < g->n; i++) {
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
+	uint64_t now = now_ms();
+	struct err why = ERR_INIT;
+	bool all;
+	size_t n;
+
+	if (now < g->scan_ms)
+		return 0;
+	g->scan_ms = now + SCAN_MS;
+	all = now >= g->scan_all_ms;
+	if (all) {
+		g->rescan = true;
+		g->scan_all_ms = now + SCAN_ALL_MS;
+	}
+	/* Groups come and go, and processes move between them. */
+	for (size_t i = 0; all && i < g->n; i++) {
 		struct member *m = g->v[i];
 		struct group *limit = NULL, *own = NULL;
 
@@ -308,25 +322,6 @@ static int refresh_groups(struct guard *g, struct err *err)
 		groups_give(&g->groups, m->own);
 		m->limit = limit;
 		m->own = own;
-	}
-	return 0;
-}
-
-int members_scan(struct guard *g, struct err *err)
-{
-	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	uint64_t now = now_ms();
-	struct err why = ERR_INIT;
-	size_t n;
-
-	if (now < g->scan_ms)
-		return 0;
-	g->scan_ms = now + SCAN_MS;
-	if (now >= g->scan_all_ms) {
-		g->rescan = true;
-		g->scan_all_ms = now + SCAN_ALL_MS;
-		if (refresh_groups(g, err))
-			return -1;
 	}
 	if (!g->request->filter || g->looking.pidfd >= 0)
 		return 0;

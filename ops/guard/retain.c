@@ -57,20 +57,6 @@ static bool is_file(int dir, const char *name)
 	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
 }
 
-static uint64_t size_of(int dir, const struct kept *k)
-{
-	char name[NAME_MAX + 16];
-	uint64_t bytes = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < SUFFIXES; i++) {
-		name_of(k, i, name);
-		if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
-			bytes += (uint64_t)st.st_size;
-	}
-	return bytes;
-}
-
 /* Is it one of ours, by its name? */
 static bool parse(const char *name, struct kept *k)
 {
@@ -91,31 +77,34 @@ static bool parse(const char *name, struct kept *k)
 	return true;
 }
 
-/* Is it the file that identifies its profile, rather than one beside it? */
-static bool is_known_by(int dir, const struct kept *k, const char *name)
-{
-	char first[NAME_MAX + 16];
-
-	name_of(k, 0, first);
-	return is_file(dir, name) && (!strcmp(name, first) || !is_file(dir, first));
-}
-
 static int read_folder(struct keeping *k, const char *folder, const char *newest, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *d = opendir(folder);
-	char first[NAME_MAX + 16];
+	char first[NAME_MAX + 16], name[NAME_MAX + 16];
+	struct stat st;
 
 	if (!d)
 		return err_raise_sys(err, ERROR_FOLDER_UNREADABLE, errno, .path = folder);
 	k->dir = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 3);
 	for (const struct dirent *e; (e = readdir(d));) {
+		struct kept *one;
+
 		if (!vec_grow(k->v, k->room, k->n))
 			return err_no_memory(err);
-		if (!parse(e->d_name, &k->v[k->n]) || !is_known_by(k->dir, &k->v[k->n], e->d_name))
+		one = &k->v[k->n];
+		if (!parse(e->d_name, one))
 			continue;
-		k->v[k->n].bytes = size_of(k->dir, &k->v[k->n]);
-		name_of(&k->v[k->n], 0, first);
-		k->v[k->n].newest = !strcmp(first, newest);
+		/* Is it the file that identifies its profile, rather than one beside it? */
+		name_of(one, 0, first);
+		if (!is_file(k->dir, e->d_name) ||
+		    (strcmp(e->d_name, first) != 0 && is_file(k->dir, first)))
+			continue;
+		for (size_t i = 0; i < SUFFIXES; i++) {
+			name_of(one, i, name);
+			if (!fstatat(k->dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+				one->bytes += (uint64_t)st.st_size;
+		}
+		one->newest = !strcmp(first, newest);
 		k->n++;
 	}
 	return 0;
