@@ -53,11 +53,6 @@ static void note(struct watch_finder *f, const struct proc *p, const char *what)
 	f->note(f->ctx, line);
 }
 
-static enum watch_convention convention_of(unsigned int file_arg)
-{
-	return file_arg == 2 ? WATCH_SECOND : file_arg == 3 ? WATCH_THIRD : WATCH_UNKNOWN;
-}
-
 static void note_unprobed(struct look *l, const struct err *why)
 {
 	static const char seen[] = "its dumps are seen only by its system calls";
@@ -89,26 +84,15 @@ static enum state cover(struct look *l, const struct known_file *file)
 		/* By the very file that was read: the process may have replaced it by now. */
 		if (l->f->no_uprobes || !watch_may_probe() || !dump.known ||
 		    watch_add_file(l->f->watch, file->handle, dump.offset,
-				   convention_of(dump.file_arg), &why))
+				   dump.file_arg == 2	? WATCH_SECOND
+				   : dump.file_arg == 3 ? WATCH_THIRD
+							: WATCH_UNKNOWN,
+				   &why))
 			state = STATE_UNPROBED;
 	}
 	if (state == STATE_UNPROBED)
 		note_unprobed(l, &why);
 	return state;
-}
-
-/*
- * What is known of a file for all processes. Processes that run no other file need not be reported.
- */
-static enum state know(struct look *l, const struct map *m, const struct known_file *file)
-{
-	if (*file->note != STATE_UNKNOWN)
-		return *file->note;
-	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, file);
-	/* Each process that runs a file that cannot be probed is to be reported. */
-	if (*file->note != STATE_UNPROBED && file->is_exact)
-		watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
-	return *file->note;
 }
 
 /* For one file, as ask_files(). */
@@ -119,7 +103,16 @@ static int ask_file(struct look *l, const struct map *m, struct err *err)
 
 	if (file.holds == JEMALLOC_FILE_UNKNOWN)
 		return l->searched ? 0 : -1;
-	if (know(l, m, &file) == STATE_PLAIN)
+	if (*file.note == STATE_UNKNOWN) {
+		*file.note = file.holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, &file);
+		/*
+		 * This is known for all processes, which need not be reported if they run no other
+		 * file; each one that runs a file that cannot be probed is to be reported.
+		 */
+		if (*file.note != STATE_UNPROBED && file.is_exact)
+			watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
+	}
+	if (*file.note == STATE_PLAIN)
 		return 0;
 	is_loaded = jemalloc_file_is_loaded(file.file, &l->maps, m);
 	if (*file.note == STATE_PROBED)
@@ -180,21 +173,16 @@ static int look_closer(struct look *l, struct err *err)
 	return ask_files(l, err);
 }
 
-/* Has it been running long enough to have its libraries mapped? */
-static bool is_settled(const struct proc *p)
-{
-	uint64_t began_s = p->start_time / (uint64_t)sysconf(_SC_CLK_TCK);
-
-	return now_boot_ns() / 1000000000 > began_s + SETTLED_S;
-}
-
 static int look_at(struct look *l, pid_t pid, struct err *err)
 {
+	uint64_t began_s;
 	int known;
 
 	if (proc_open(&l->proc, pid, err))
 		return -1;
-	l->last |= is_settled(&l->proc);
+	/* Has it been running long enough to have its libraries mapped? */
+	began_s = l->proc.start_time / (uint64_t)sysconf(_SC_CLK_TCK);
+	l->last |= now_boot_ns() / 1000000000 > began_s + SETTLED_S;
 	if (watch_look_maps(&l->f->looker, &l->proc, &l->maps, err))
 		return -1;
 	known = ask_files(l, err);
@@ -202,25 +190,23 @@ static int look_at(struct look *l, pid_t pid, struct err *err)
 	return known >= 0 ? known : look_closer(l, err);
 }
 
-static int no_profiling(const struct look *l, struct err *err)
-{
-	for (size_t i = 0; i < l->inside.n; i++)
-		if (l->inside.v[i].config_prof != TRI_NO && l->inside.v[i].opt_prof != TRI_NO)
-			return 0;
-	err_raise(err,
-		  l->inside.v[0].config_prof == TRI_NO ? ERROR_NEVER_DUMPS_NOT_BUILT
-						       : ERROR_NEVER_DUMPS_OFF,
-		  .pid = l->proc.pid, .comm = l->proc.status.comm);
-	return err_advise(err, FIX_SEE_CHECK);
-}
-
 int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err)
 {
 	_cleanup_(close_look) struct look l = { .f = f, .last = true, .all = true };
+	bool may_dump = false;
 
 	if (proc_open(&l.proc, pid, err) || watch_look_maps(&f->looker, &l.proc, &l.maps, err) ||
-	    look_closer(&l, err) < 0 || no_profiling(&l, err))
+	    look_closer(&l, err) < 0)
 		return -1;
+	for (size_t i = 0; i < l.inside.n; i++)
+		may_dump |= l.inside.v[i].config_prof != TRI_NO && l.inside.v[i].opt_prof != TRI_NO;
+	if (!may_dump) {
+		err_raise(err,
+			  l.inside.v[0].config_prof == TRI_NO ? ERROR_NEVER_DUMPS_NOT_BUILT
+							      : ERROR_NEVER_DUMPS_OFF,
+			  .pid = pid, .comm = l.proc.status.comm);
+		return err_advise(err, FIX_SEE_CHECK);
+	}
 	f->processes++;
 	return watch_add_process(f->watch, pid, err);
 }

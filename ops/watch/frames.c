@@ -69,36 +69,6 @@ static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 	return out;
 }
 
-/*
- * The frames of a dump that has ended, with their names if `who` is known: by unwind tables, else
- * by frame pointers, as far as they lead into code. Returns how many.
- */
-static size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
-			      struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES])
-{
-	const struct watch_stack *k = find_stack(s, dump);
-	uint64_t addrs[OPS_WATCH_FRAMES];
-	size_t n = 0;
-
-	if (k) {
-		n = k->n;
-		memcpy(addrs, k->addrs, n * sizeof(*addrs));
-	} else {
-		n = by_frame_pointers(dump, addrs);
-	}
-	/* A register that is not a frame pointer may lead anywhere: cut at the first data. */
-	for (size_t i = 0; who && who->images.n && i < n; i++)
-		if (!images_find(&who->images, addrs[i]))
-			n = i;
-	for (size_t i = 0; i < n; i++)
-		frames[i] = (struct watch_frame){ .addr = addrs[i] };
-	if (who)
-		watch_images_name(who, frames, n);
-	if (dump->cookie && n && !frames[0].name)
-		frames[0].name = "prof_dump";
-	return n;
-}
-
 /* --- the child --- */
 
 #define ANSWER_MAX ((size_t)2 << 20)
@@ -114,17 +84,39 @@ struct walker {
 	struct watch_stacks stacks;
 };
 
+/*
+ * Answers with the frames of a dump that has ended, with their names if its process is known: by
+ * unwind tables, else by frame pointers, as far as they lead into code.
+ */
 static void answer(struct walker *w, struct unpack *u)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct watch_frame frames[OPS_WATCH_FRAMES];
+	uint64_t addrs[OPS_WATCH_FRAMES];
 	static struct watch_dump dump;
+	const struct watch_stack *k;
 	struct watch_images *who;
 	size_t n;
 
 	unpack_bytes(u, &dump, offsetof(struct watch_dump, comm));
 	who = watch_images_find(&w->processes, (pid_t)dump.pid, dump.process_began_ns);
-	n = watch_stack_end(&w->stacks, &dump, who, frames);
+	k = find_stack(&w->stacks, &dump);
+	if (k) {
+		n = k->n;
+		memcpy(addrs, k->addrs, n * sizeof(*addrs));
+	} else {
+		n = by_frame_pointers(&dump, addrs);
+	}
+	/* A register that is not a frame pointer may lead anywhere: cut at the first data. */
+	for (size_t i = 0; who && who->images.n && i < n; i++)
+		if (!images_find(&who->images, addrs[i]))
+			n = i;
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct watch_frame){ .addr = addrs[i] };
+	if (who)
+		watch_images_name(who, frames, n);
+	if (dump.cookie && n && !frames[0].name)
+		frames[0].name = "prof_dump";
 	pack_u64(&p, n);
 	for (size_t i = 0; i < n; i++) {
 		pack_u64(&p, frames[i].addr);

@@ -23,21 +23,13 @@ struct looker {
 	struct filecache files;
 };
 
-/* After a search that found no jemalloc that can be read completely: does an image hold one? */
-static bool holds_jemalloc(const struct images *images)
-{
-	for (size_t i = 0; i < images->n; i++)
-		if (images->v[i].path[0] == '/' && !images->v[i].is_plain)
-			return true;
-	return false;
-}
-
 static int look_inside(struct looker *l, const struct proc *p, bool values, struct pack *out,
 		       struct err *err)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	_cleanup_(images_fini) struct images images = { 0 };
 	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
+	bool holds = false;
 	size_t n = 0;
 
 	if (maps_read(&maps, p->mm_pid, err) || images_read(&images, p->mm_pid, &maps, err))
@@ -58,7 +50,10 @@ static int look_inside(struct looker *l, const struct proc *p, bool values, stru
 		tristate_pack(found[i].config_prof, out);
 		tristate_pack(jemalloc_value_is(&read, OPT_PROF), out);
 	}
-	pack_u64(out, !n && holds_jemalloc(&images));
+	/* If no jemalloc was found that can be read completely: does an image hold one? */
+	for (size_t i = 0; !n && i < images.n; i++)
+		holds |= images.v[i].path[0] == '/' && !images.v[i].is_plain;
+	pack_u64(out, holds);
 	pack_err(out, n ? NULL : err);
 	return 0;
 }
@@ -100,15 +95,6 @@ static void serve(void *ctx)
 
 /* --- in the controller --- */
 
-static int start(struct watch_looker *l, struct err *err)
-{
-	const struct confined_options options = { .what = "look at a process",
-						  .policy = { .debuginfod = l->debuginfod } };
-	struct looker looker = { .debuginfod = l->debuginfod, .files.debuginfod = l->debuginfod };
-
-	return confined_start(&l->child, &options, serve, &looker, err);
-}
-
 void watch_look_fini(struct watch_looker *l)
 {
 	confined_end(&l->child);
@@ -117,12 +103,15 @@ void watch_look_fini(struct watch_looker *l)
 static int ask(struct watch_looker *l, enum question question, bool values, const struct proc *p,
 	       struct unpack *u, struct err *err)
 {
+	const struct confined_options options = { .what = "look at a process",
+						  .policy = { .debuginfod = l->debuginfod } };
+	struct looker looker = { .debuginfod = l->debuginfod, .files.debuginfod = l->debuginfod };
 	_cleanup_(pack_fini) struct pack message = { 0 };
 	struct proc sent = *p;
 	int fds[CONFINED_FDS_MAX], failed;
 	size_t n;
 
-	if (l->child.sock < 0 && start(l, err))
+	if (l->child.sock < 0 && confined_start(&l->child, &options, serve, &looker, err))
 		return -1;
 	sent.pidfd = -1;
 	pack_u64(&message, question);

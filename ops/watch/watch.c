@@ -101,23 +101,6 @@ static void on_process(void *ctx, pid_t pid)
 	watch_find_later(&s->finder, pid);
 }
 
-static int find_pids(struct state *s, struct err *err)
-{
-	for (size_t i = 0; i < s->request->n_pids; i++) {
-		int fd;
-
-		if (watch_find_one(&s->finder, s->request->pids[i], err))
-			return -1;
-		fd = (int)syscall(SYS_pidfd_open, s->request->pids[i], 0);
-		if (fd < 0)
-			return err_raise_sys(err, ERROR_UNWATCHED, errno,
-					     .code = errno == ESRCH ? ERR_NOPROC : ERR_FAILED,
-					     .pid = s->request->pids[i]);
-		s->pidfds[s->n_pidfds++] = fd;
-	}
-	return 0;
-}
-
 static int start(struct state *s, struct err *err)
 {
 	const struct watch_options options = { .all = s->request->all,
@@ -137,8 +120,21 @@ static int start(struct state *s, struct err *err)
 	s->finder.files.debuginfod = s->request->debuginfod;
 	s->finder.note = s->request->note;
 	s->finder.ctx = s->request->ctx;
-	if (s->request->all ? watch_find_all(&s->finder, err) : find_pids(s, err))
+	if (s->request->all && watch_find_all(&s->finder, err))
 		return -1;
+	for (size_t i = 0; !s->request->all && i < s->request->n_pids; i++) {
+		pid_t pid = s->request->pids[i];
+		int fd;
+
+		if (watch_find_one(&s->finder, pid, err))
+			return -1;
+		fd = (int)syscall(SYS_pidfd_open, pid, 0);
+		if (fd < 0)
+			return err_raise_sys(err, ERROR_UNWATCHED, errno,
+					     .code = errno == ESRCH ? ERR_NOPROC : ERR_FAILED,
+					     .pid = pid);
+		s->pidfds[s->n_pidfds++] = fd;
+	}
 	if (s->request->for_ms)
 		s->deadline_ms = now_ms() + s->request->for_ms;
 	return s->request->ready(s->request->ctx, s->finder.processes, err);
@@ -163,20 +159,6 @@ static int idle_ms(struct state *s)
 	return ms;
 }
 
-static bool note_ended(struct state *s, const struct pollfd *fds)
-{
-	size_t alive = 0;
-
-	for (size_t i = 0; i < s->n_pidfds; i++) {
-		if (s->pidfds[i] >= 0 && fds[i].revents) {
-			close(s->pidfds[i]);
-			s->pidfds[i] = -1;
-		}
-		alive += s->pidfds[i] >= 0;
-	}
-	return s->n_pidfds && !alive;
-}
-
 enum { AT_RING, AT_BEGINS, AT_STOP, AT_OUT, AT_PIDS };
 
 /* Wait, and report what there is. 1: it is over. */
@@ -189,13 +171,21 @@ static int turn(struct state *s, struct err *err)
 		[AT_OUT] = { .fd = s->request->out_fd },
 	};
 	uint64_t lost, more;
+	size_t alive = 0;
 	bool over;
 
 	for (size_t i = 0; i < s->n_pidfds; i++)
 		fds[AT_PIDS + i] = (struct pollfd){ .fd = s->pidfds[i], .events = POLLIN };
 	if (poll(fds, AT_PIDS + s->n_pidfds, idle_ms(s)) < 0 && errno != EINTR)
 		return err_raise_sys(err, ERROR_DUMPS_UNAWAITED, errno);
-	over = note_ended(s, fds + AT_PIDS) || (fds[AT_STOP].revents & POLLIN) ||
+	for (size_t i = 0; i < s->n_pidfds; i++) {
+		if (s->pidfds[i] >= 0 && fds[AT_PIDS + i].revents) {
+			close(s->pidfds[i]);
+			s->pidfds[i] = -1;
+		}
+		alive += s->pidfds[i] >= 0;
+	}
+	over = (s->n_pidfds && !alive) || (fds[AT_STOP].revents & POLLIN) ||
 	       (s->deadline_ms && now_ms() >= s->deadline_ms);
 	if (watch_read(s->watch, err))
 		return -1;
@@ -211,17 +201,6 @@ static int turn(struct state *s, struct err *err)
 	if (fds[AT_OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
 		return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, EPIPE);
 	return over || has_enough(s);
-}
-
-static int loop(struct state *s, struct err *err)
-{
-	int ret;
-
-	do {
-		ret = turn(s, err);
-	} while (!ret);
-	hooks_finish(&s->hooks, s->request->stop_fd);
-	return ret < 0 ? -1 : 0;
 }
 
 static void end(struct state **at)
@@ -244,7 +223,7 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	      struct err *err)
 {
 	_cleanup_(end) struct state *s = calloc(1, sizeof(*s));
-	int ret;
+	int ret = -1;
 
 	if (!s)
 		return err_no_memory(err);
@@ -254,9 +233,14 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	s->frames.debuginfod = request->debuginfod;
 	s->hooks.command = request->on_dump;
 	s->hooks.program = request->on_dump_exec;
-	ret = start(s, err) || loop(s, err) ? -1 : 0;
+	if (!start(s, err)) {
+		do {
+			ret = turn(s, err);
+		} while (!ret);
+		hooks_finish(&s->hooks, request->stop_fd);
+	}
 	s->sum.skipped = s->hooks.skipped;
 	s->sum.commands_failed = s->hooks.failed;
 	*out = s->sum;
-	return ret;
+	return ret < 0 ? -1 : 0;
 }

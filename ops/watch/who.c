@@ -22,32 +22,26 @@ static bool look_at_folder(const char *path, struct statx *st)
 	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, st);
 }
 
-static bool has_other_root(pid_t pid)
-{
-	struct statx ours, its, our_ns, its_ns;
-	char root[64], ns[64];
-
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	snprintf(ns, sizeof(ns), "/proc/%d/ns/mnt", pid);
-	if (!look_at_folder("/", &ours) || !look_at_folder(root, &its) ||
-	    !look_at_folder("/proc/self/ns/mnt", &our_ns) || !look_at_folder(ns, &its_ns))
-		return false;
-	return ours.stx_dev_major != its.stx_dev_major || ours.stx_dev_minor != its.stx_dev_minor ||
-	       ours.stx_ino != its.stx_ino || our_ns.stx_ino != its_ns.stx_ino;
-}
-
 static bool look(struct watch_who *who, pid_t pid, uint64_t began_ns)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
 	struct err ignored = ERR_INIT;
-	char cgroup[PROC_CGROUP_SIZE];
+	struct statx ours, its, our_ns, its_ns;
+	char cgroup[PROC_CGROUP_SIZE], root[64], ns[64];
 
 	if (proc_open(&p, pid, &ignored) || !watch_is_same(&p, began_ns))
 		return false;
 	proc_cgroup(pid, cgroup, sizeof(cgroup));
 	cgroup_pick(cgroup, who->cgroup, sizeof(who->cgroup));
 	container_parse(cgroup, who->container, sizeof(who->container));
-	who->other_root = has_other_root(pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	snprintf(ns, sizeof(ns), "/proc/%d/ns/mnt", pid);
+	who->other_root = look_at_folder("/", &ours) && look_at_folder(root, &its) &&
+			  look_at_folder("/proc/self/ns/mnt", &our_ns) &&
+			  look_at_folder(ns, &its_ns) &&
+			  (ours.stx_dev_major != its.stx_dev_major ||
+			   ours.stx_dev_minor != its.stx_dev_minor || ours.stx_ino != its.stx_ino ||
+			   our_ns.stx_ino != its_ns.stx_ino);
 	who->pid = pid;
 	who->began_ns = began_ns;
 	return true;
