@@ -162,7 +162,6 @@ static int go_on(struct run *r, struct err *err)
 	return err_advise(err, FIX_GIVE_IT_TIME);
 }
 
-/* Ensures that it can be written before anything is sampled. */
 /* The rate in the profile must be the one in use, or its errors are wrong. */
 static uint64_t sample_bytes(const struct ops_sites_request *q)
 {
@@ -173,6 +172,7 @@ static uint64_t sample_bytes(const struct ops_sites_request *q)
 	return bytes < SITES_BYTES_MAX ? bytes : SITES_BYTES_MAX;
 }
 
+/* Ensures that it can be written before anything is sampled. */
 static int begin(struct run *r, struct err *err)
 {
 	_cleanup_(filecache_fini) struct filecache files = { .confined = true, .events = true };
