@@ -114,25 +114,6 @@ static bool is_file(int fd, const unsigned char *image, size_t len)
 	return (fcntl(fd, F_GET_SEALS) & MEMFD_SEALS) == MEMFD_SEALS;
 }
 
-static int map_image(struct session *s, struct block *b, const unsigned char *image, size_t len,
-		     struct err *err)
-{
-	const struct call_mapping mapping = { .name = SAMPLER_NAME,
-					      .image = image,
-					      .len = len,
-					      .n_code = SAMPLER_STATE,
-					      .n_file = SAMPLER_DATA,
-					      .n_all = SAMPLER_END };
-	struct call call = { .name = "mmap",
-			     .flags = CALL_MAP,
-			     .old = &b->base,
-			     .old_len = sizeof(b->base),
-			     .new = &mapping,
-			     .new_len = sizeof(mapping) };
-
-	return session_run(s, &(struct run){ .calls = &call, .n = 1 }, err);
-}
-
 int block_map(struct session *s, struct block *b, struct err *err)
 {
 	_cleanup_(cleanup_free) unsigned char *image = NULL;
@@ -142,8 +123,25 @@ int block_map(struct session *s, struct block *b, struct err *err)
 	dev_t memfds;
 	size_t len;
 
-	if (sampler_image(&image, &len, err) || (!b->base && map_image(s, b, image, len, err)))
+	if (sampler_image(&image, &len, err))
 		return -1;
+	if (!b->base) {
+		const struct call_mapping mapping = { .name = SAMPLER_NAME,
+						      .image = image,
+						      .len = len,
+						      .n_code = SAMPLER_STATE,
+						      .n_file = SAMPLER_DATA,
+						      .n_all = SAMPLER_END };
+		struct call call = { .name = "mmap",
+				     .flags = CALL_MAP,
+				     .old = &b->base,
+				     .old_len = sizeof(b->base),
+				     .new = &mapping,
+				     .new_len = sizeof(mapping) };
+
+		if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
+			return -1;
+	}
 	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, b->base,
 		 b->base + SAMPLER_STATE);
 	b->handle = door_proc_handle(s->proc.mm_pid, name);
@@ -203,20 +201,6 @@ int block_guard(struct session *s, const struct block *b, struct err *err)
 	return call_succeeded(&call) ? end_guard_wait(s, err) : session_call_failed(s, &call, err);
 }
 
-static int not_installed(const struct session *s, const struct call *call, struct err *err)
-{
-	switch (call->made ? call->ret : 0) {
-	case ENOENT:
-		return err_raise(err, ERROR_NO_HOOKS, SESSION_ARGS(s), .version = s->version);
-	case EAGAIN:
-		return err_raise(err, ERROR_HOOKS_TAKEN, SESSION_ARGS(s));
-	case EBUSY:
-		return err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(s));
-	default:
-		return session_call_failed(s, call, err);
-	}
-}
-
 int block_install(struct session *s, struct block *b, uint64_t sample_bytes, struct err *err)
 {
 	struct sampler_order order = { .what = SAMPLER_INSTALL,
@@ -234,7 +218,18 @@ int block_install(struct session *s, struct block *b, uint64_t sample_bytes, str
 	b->may_be_in = !call.made || !call.ret;
 	if (failed)
 		return -1;
-	return call_succeeded(&call) ? 0 : not_installed(s, &call, err);
+	if (call_succeeded(&call))
+		return 0;
+	switch (call.made ? call.ret : 0) {
+	case ENOENT:
+		return err_raise(err, ERROR_NO_HOOKS, SESSION_ARGS(s), .version = s->version);
+	case EAGAIN:
+		return err_raise(err, ERROR_HOOKS_TAKEN, SESSION_ARGS(s));
+	case EBUSY:
+		return err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(s));
+	default:
+		return session_call_failed(s, &call, err);
+	}
 }
 
 int block_remove(struct session *s, const struct block *b, bool if_unread, struct err *err)

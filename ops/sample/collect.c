@@ -115,18 +115,6 @@ static int count(const struct objects *all, const struct session *s, struct pack
 	return 0;
 }
 
-static void mark_live(struct objects *all, struct unpack *u)
-{
-	size_t n = unpack_count(u, sizeof(uint64_t));
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t at = hashmap_get(&all->by_id, unpack_u64(u));
-
-		if (at != HASHMAP_NONE)
-			all->v[at].is_live = true;
-	}
-}
-
 static int reply(void *state, struct session *s, struct unpack *u, struct pack *answer,
 		 struct err *err)
 {
@@ -139,7 +127,12 @@ static int reply(void *state, struct session *s, struct unpack *u, struct pack *
 	case ASK_COUNTS:
 		return count(all, s, answer, err);
 	case ASK_LIVE:
-		mark_live(all, u);
+		for (size_t n = unpack_count(u, sizeof(uint64_t)); n; n--) {
+			uint32_t at = hashmap_get(&all->by_id, unpack_u64(u));
+
+			if (at != HASHMAP_NONE)
+				all->v[at].is_live = true;
+		}
 		return 0;
 	case QUESTIONS:
 		break;
@@ -191,27 +184,6 @@ static void print(FILE *out, const struct counts *c)
 	fprintf(out, "  t*: %.0f: %.0f [%.0f: %.0f]\n", c->live_n, c->live_bytes, c->n, c->bytes);
 }
 
-static void add_up(struct objects *all, const struct sample_write *how, struct sampled *out)
-{
-	for (size_t i = 0; i < all->n; i++) {
-		const struct object *o = &all->v[i];
-		uint64_t age = how->end_ns > o->time_ns ? how->end_ns - o->time_ns : 0;
-
-		if (!o->is_live)
-			continue;
-		out->live_samples++;
-		out->live_bytes += (uint64_t)o->bytes;
-		if (age >= how->old_ns) {
-			out->old_samples++;
-			out->old_bytes += (uint64_t)o->bytes;
-		}
-		if (age >= how->min_age_ns) {
-			all->sums[o->stack].live_n += o->n;
-			all->sums[o->stack].live_bytes += o->bytes;
-		}
-	}
-}
-
 static int write_stacks(void *state, struct unpack *u, FILE *out, struct pack *answer,
 			struct err *err)
 {
@@ -223,7 +195,23 @@ static int write_stacks(void *state, struct unpack *u, FILE *out, struct pack *a
 	unpack_bytes(u, &how, sizeof(how));
 	if (!unpack_done(u) || !how.sample_bytes)
 		return err_raise(err, ERROR_NO_SUCH_QUESTION);
-	add_up(all, &how, &got);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct object *o = &all->v[i];
+		uint64_t age = how.end_ns > o->time_ns ? how.end_ns - o->time_ns : 0;
+
+		if (!o->is_live)
+			continue;
+		got.live_samples++;
+		got.live_bytes += (uint64_t)o->bytes;
+		if (age >= how.old_ns) {
+			got.old_samples++;
+			got.old_bytes += (uint64_t)o->bytes;
+		}
+		if (age >= how.min_age_ns) {
+			all->sums[o->stack].live_n += o->n;
+			all->sums[o->stack].live_bytes += o->bytes;
+		}
+	}
 	for (size_t i = 0; i < all->stacks.n; i++)
 		got.allocated_bytes += (uint64_t)all->sums[i].bytes;
 	got.cut = all->stacks.shortened;

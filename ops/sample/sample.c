@@ -175,12 +175,32 @@ static int count_allocations(struct sampling *g, struct err *err)
 	return err_raise(err, ERROR_SAMPLING_ENDED, SESSION_ARGS(g->s));
 }
 
-/* What was live when the block was removed, or when the process ended. */
-static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err)
+static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
 {
+	const struct ops_sample_request *q = g->request;
 	unsigned int ms = ops_timeout_ms(g->s->options);
 	struct err why = ERR_INIT;
+	bool more;
 
+	do {
+		if (timed_wait(&g->timed, &more, err) || take(g, TIMED_ROUND_MS, err))
+			return -1;
+		if (now_ms() >= g->counted_ms + COUNT_MS) {
+			g->counted_ms = now_ms();
+			g->s->timeout_ms = now_ms() + ms;
+			if (count_allocations(g, err) ||
+			    timed_check_overhead(&g->timed, overhead_ns(g), err))
+				return -1;
+		}
+		if (q->progress && now_ms() >= g->told_ms + q->progress_ms) {
+			g->told_ms = now_ms();
+			g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
+			g->told.samples = g->counts.objects;
+			q->progress(q->ctx, &g->told);
+		}
+	} while (more);
+	g->s->recorded_ms = timed_elapsed_ms(&g->timed);
+	/* What was live when the block was removed, or when the process ended. */
 	g->s->timeout_ms = now_ms() + ms;
 	if (!g->timed.ended && count_allocations(g, err))
 		return -1;
@@ -198,32 +218,6 @@ static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err
 		return 0;
 	err_raise(err, ERROR_CHILD_LATE, .what = g->collector.child.what, .ms = ms);
 	return err_advise(err, FIX_GIVE_IT_TIME);
-}
-
-static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
-{
-	const struct ops_sample_request *q = g->request;
-	bool more;
-
-	do {
-		if (timed_wait(&g->timed, &more, err) || take(g, TIMED_ROUND_MS, err))
-			return -1;
-		if (now_ms() >= g->counted_ms + COUNT_MS) {
-			g->counted_ms = now_ms();
-			g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
-			if (count_allocations(g, err) ||
-			    timed_check_overhead(&g->timed, overhead_ns(g), err))
-				return -1;
-		}
-		if (q->progress && now_ms() >= g->told_ms + q->progress_ms) {
-			g->told_ms = now_ms();
-			g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
-			g->told.samples = g->counts.objects;
-			q->progress(q->ctx, &g->told);
-		}
-	} while (more);
-	g->s->recorded_ms = timed_elapsed_ms(&g->timed);
-	return take_rest(g, out, err);
 }
 
 /* --- the beginning --- */

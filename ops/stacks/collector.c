@@ -64,18 +64,10 @@ static int read_images(struct work *w, struct err *err)
 	return 0;
 }
 
-/* It may have loaded a library since. If reading fails, the old images are kept. */
-static bool may_refresh(struct work *w, uint64_t last)
-{
-	struct err ignored = ERR_INIT;
-
-	return !images_find(&w->s->images, last) && now_ms() >= w->read_ms + REFRESH_MS &&
-	       !read_images(w, &ignored);
-}
-
 static void add(struct work *w, struct unpack *u)
 {
 	const struct stack_copy *stack;
+	struct err ignored = ERR_INIT;
 	uint64_t addrs[DEPTH_MAX];
 	bool whole;
 	size_t n;
@@ -87,7 +79,9 @@ static void add(struct work *w, struct unpack *u)
 	if (!stack || stack->len > sizeof(stack->bytes))
 		return;
 	n = stack_walk(&w->walker, stack, addrs, DEPTH_MAX, &whole);
-	if (!whole && n && may_refresh(w, addrs[n - 1]))
+	/* It may have loaded a library since. If reading fails, the old images are kept. */
+	if (!whole && n && !images_find(&w->s->images, addrs[n - 1]) &&
+	    now_ms() >= w->read_ms + REFRESH_MS && !read_images(w, &ignored))
 		n = stack_walk(&w->walker, stack, addrs, DEPTH_MAX, &whole);
 	w->cut += !whole;
 	if (n == 1) /* the caller is unknown */

@@ -25,27 +25,21 @@ int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, 
 	return 0;
 }
 
-/* Sampled bytes times these give the totals. Returns the sum that the stacks will have. */
-static double find_scales(const struct stack_tally *t, const uint64_t totals[STACK_KINDS],
-			  double scale[STACK_KINDS])
+void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out)
 {
-	double all = 0, sampled = 0;
+	double scale[STACK_KINDS] = { 0 }, all = 0, sampled = 0;
 
 	for (unsigned int k = 0; k < STACK_KINDS; k++) {
 		all += (double)totals[k];
 		sampled += t->bytes[k] ? (double)totals[k] : 0;
 	}
+	/* Sampled bytes times these give the totals. */
 	for (unsigned int k = 0; k < STACK_KINDS; k++) {
 		if (t->bytes[k] && sampled > 0)
 			scale[k] = (double)totals[k] / (double)t->bytes[k] * (all / sampled);
 	}
-	return sampled > 0 ? all : 0;
-}
-
-void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out)
-{
-	double scale[STACK_KINDS] = { 0 }, all = find_scales(t, totals, scale);
-
+	if (sampled <= 0)
+		all = 0;
 	fprintf(out, "heap_v2/1\n  t*: 0: 0 [%" PRIu64 ": %.0f]\n", t->samples, all);
 	for (uint32_t i = 0; i < t->stacks.n; i++) {
 		const struct stack_sum *s = &t->v[i];
