@@ -27,20 +27,6 @@ int systemd_booted(struct err *err)
 	return err_advise(err, FIX_SET_VARIABLE_AT_START, .conf = "MALLOC_CONF");
 }
 
-/* The first line of its error message. */
-static int systemctl_failed(const char *what, int said, int status, struct err *err)
-{
-	char line[SAID_MAX] = "";
-
-	(void)!pread(said, line, sizeof(line) - 1, 0);
-	line[strcspn(line, "\n")] = '\0';
-	if (!*line && WIFSIGNALED(status))
-		snprintf(line, sizeof(line), "killed by signal %d", WTERMSIG(status));
-	else if (!*line)
-		snprintf(line, sizeof(line), "exit status %d", WEXITSTATUS(status));
-	return err_raise(err, ERROR_SYSTEMCTL_FAILED, .command = what, .text = line);
-}
-
 /* Found in a fixed PATH, with its own environment: nothing in ours changes its answers. */
 int systemctl(const char *const *args, char **said, struct err *err)
 {
@@ -48,6 +34,7 @@ int systemctl(const char *const *args, char **said, struct err *err)
 	     colors[] = "SYSTEMD_COLORS=0", *const env[] = { path, locale, colors, NULL };
 	char *argv[ARGS_MAX + 2] = { (char *)"systemctl" };
 	_cleanup_(cleanup_close) int out = -1, complaint = -1;
+	char line[SAID_MAX] = "";
 	uint64_t bytes;
 	int status = 0, sys;
 	pid_t pid;
@@ -61,8 +48,16 @@ int systemctl(const char *const *args, char **said, struct err *err)
 		return err_raise_sys(err, ERROR_SYSTEMCTL_UNSTARTED, sys);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (status)
-		return systemctl_failed(args[0], complaint, status, err);
+	if (status) {
+		/* The first line of its error message. */
+		(void)!pread(complaint, line, sizeof(line) - 1, 0);
+		line[strcspn(line, "\n")] = '\0';
+		if (!*line && WIFSIGNALED(status))
+			snprintf(line, sizeof(line), "killed by signal %d", WTERMSIG(status));
+		else if (!*line)
+			snprintf(line, sizeof(line), "exit status %d", WEXITSTATUS(status));
+		return err_raise(err, ERROR_SYSTEMCTL_FAILED, .command = args[0], .text = line);
+	}
 	if (memory_file_size(out, &bytes, err))
 		return -1;
 	return memory_file_read(out, bytes < PRINTED_MAX ? bytes : PRINTED_MAX, said, err);

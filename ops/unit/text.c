@@ -18,25 +18,18 @@ static bool ends_in(const char *name, const char *suffix)
 	return text_stem(name, suffix) < strlen(name);
 }
 
-static bool has_other_type(const char *name)
+int unit_name(const char *given, char name[UNIT_NAME_SIZE], struct err *err)
 {
-	static const char *const types[] = {
+	static const char *const others[] = {
 		".socket", ".device", ".mount", ".automount", ".swap",
 		".target", ".path",   ".timer", ".slice",     ".scope"
 	};
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (ends_in(name, types[i]))
-			return true;
-	return false;
-}
-
-int unit_name(const char *given, char name[UNIT_NAME_SIZE], struct err *err)
-{
 	const char *at;
 	int len;
 
-	if (has_other_type(given)) {
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!ends_in(given, others[i]))
+			continue;
 		err_raise(err, ERROR_UNIT_NO_SERVICE, .name = given);
 		return err_advise(err, FIX_NAME_THE_SERVICE);
 	}
@@ -202,34 +195,6 @@ static void add_value(struct env_reader *r, char c)
 		r->n_kept = r->n_value;
 }
 
-static void begin_key(struct env_reader *r, char c)
-{
-	if (strchr("#;", c)) {
-		r->place = COMMENT;
-	} else if (!strchr(" \t\r\n", c)) {
-		r->place = KEY;
-		r->key[0] = c;
-		r->n_key = 1;
-	}
-}
-
-static void in_key(struct env_reader *r, char c)
-{
-	if (c == '\n' || c == '\r') {
-		r->place = BEFORE_KEY;
-	} else if (c != '=') {
-		if (r->n_key + 1 < sizeof(r->key))
-			r->key[r->n_key++] = c;
-	} else {
-		while (r->n_key && strchr(" \t", r->key[r->n_key - 1]))
-			r->n_key--;
-		r->key[r->n_key] = '\0';
-		r->place = BEFORE_VALUE;
-		r->n_value = r->n_kept = 0;
-		r->cut = false;
-	}
-}
-
 /* `c` follows a backslash. */
 static void escaped(struct env_reader *r, char c)
 {
@@ -243,28 +208,43 @@ static void escaped(struct env_reader *r, char c)
 	r->n_kept = r->n_value;
 }
 
-static void in_value(struct env_reader *r, char c)
-{
-	if (r->place == BEFORE_VALUE && (c == '\'' || c == '"')) {
-		r->place = c == '"' ? IN_DOUBLE : IN_SINGLE;
-	} else if (r->place == VALUE || !strchr(" \t", c)) {
-		r->place = VALUE;
-		add_value(r, c);
-	}
-}
-
 static void take(struct env_reader *r, char c)
 {
+	bool ends = c == '\n' || c == '\r';
+
 	switch (r->place) {
 	case BEFORE_KEY:
-		begin_key(r, c);
+		if (strchr("#;", c)) {
+			r->place = COMMENT;
+		} else if (!ends && !strchr(" \t", c)) {
+			r->place = KEY;
+			r->key[0] = c;
+			r->n_key = 1;
+		}
 		break;
 	case KEY:
-		in_key(r, c);
+		if (ends) {
+			r->place = BEFORE_KEY;
+		} else if (c != '=') {
+			if (r->n_key + 1 < sizeof(r->key))
+				r->key[r->n_key++] = c;
+		} else {
+			while (r->n_key && strchr(" \t", r->key[r->n_key - 1]))
+				r->n_key--;
+			r->key[r->n_key] = '\0';
+			r->place = BEFORE_VALUE;
+			r->n_value = r->n_kept = 0;
+			r->cut = false;
+		}
 		break;
 	case BEFORE_VALUE:
 	case VALUE:
-		in_value(r, c);
+		if (r->place == BEFORE_VALUE && (c == '\'' || c == '"')) {
+			r->place = c == '"' ? IN_DOUBLE : IN_SINGLE;
+		} else if (r->place == VALUE || !strchr(" \t", c)) {
+			r->place = VALUE;
+			add_value(r, c);
+		}
 		break;
 	case IN_SINGLE:
 	case IN_DOUBLE:
@@ -274,7 +254,7 @@ static void take(struct env_reader *r, char c)
 			add_value(r, c);
 		break;
 	case COMMENT:
-		if (c == '\n' || c == '\r')
+		if (ends)
 			r->place = BEFORE_KEY;
 		break;
 	}

@@ -169,11 +169,14 @@ static int look_at(struct ops_unit *u, const struct ops_options *options, char v
 	return 0;
 }
 
-/* As noted when the drop-in was written: the service may not be running now. */
-static void recall_variable(struct ops_unit *u)
+/* A problem of the program is a reason to refuse; a failure to inspect it is not. */
+static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
+			   const struct ops_options *options, char version[64], struct err *err)
 {
+	struct err why = ERR_INIT;
 	char name[UNIT_VARIABLE_SIZE];
 
+	/* As noted when the drop-in was written: the service may not be running now. */
 	for (size_t i = u->n_files; i--;) {
 		const char *text = u->files[i].before;
 
@@ -181,15 +184,6 @@ static void recall_variable(struct ops_unit *u)
 		    jemalloc_is_conf_name(name))
 			memcpy(u->variable, name, sizeof(name));
 	}
-}
-
-/* A problem of the program is a reason to refuse; a failure to inspect it is not. */
-static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
-			   const struct ops_options *options, char version[64], struct err *err)
-{
-	struct err why = ERR_INIT;
-
-	recall_variable(u);
 	if (!*f->group) {
 		err_raise(note(u), ERROR_UNIT_UNSEEN, .name = u->name, .conf = u->variable);
 		return 0;
@@ -261,35 +255,12 @@ static bool is_plain(const char *text)
 	return !strcmp(output_safe(text, safe, sizeof(safe)), text);
 }
 
-static int check_value(struct ops_unit *u, int version, struct conf_lint *lint, struct err *err)
-{
-	const struct conf_finding *odd;
-	struct conf_state state;
-
-	conf_state_init(&state, version ? version : conf_versions[CONF_VERSIONS - 1], TRI_UNKNOWN);
-	conf_state_apply(&state, u->value, CONF_FROM_ENVIRONMENT);
-	conf_state_finish(&state);
-	if (!state.v[CONF_PROF].n)
-		return err_raise(err, ERROR_CONF_WITHOUT_PROF, .text = u->value),
-		       err_advise(err, FIX_WITH_PROF_TRUE);
-	u->samples = state.v[CONF_PROF_ACTIVE].n;
-	conf_lint(u->value, version, TRI_UNKNOWN, lint);
-	odd = finding(lint, CONF_ERROR);
-	odd = odd ? odd : finding(lint, CONF_WARNING);
-	if (odd) {
-		struct err *w = note(u);
-
-		err_raise(w, ERROR_CONF_IS_ODD, .conf = u->variable, .what = odd->text);
-		err_advise(w, *odd->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = odd->fix);
-	}
-	return 0;
-}
-
 static int make_value(struct ops_unit *u, const char *wanted, const char *version, struct err *err)
 {
 	_cleanup_(cleanup_free) struct conf_lint *lint = calloc(1, sizeof(*lint));
 	int number = conf_version_parse(version);
-	const struct conf_finding *bad;
+	const struct conf_finding *bad, *odd;
+	struct conf_state state;
 
 	if (!lint)
 		return err_no_memory(err);
@@ -308,7 +279,23 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 			  .text = u->was);
 		return err_advise(err, FIX_CORRECT_CONF);
 	}
-	return check_value(u, number, lint, err);
+	conf_state_init(&state, number ? number : conf_versions[CONF_VERSIONS - 1], TRI_UNKNOWN);
+	conf_state_apply(&state, u->value, CONF_FROM_ENVIRONMENT);
+	conf_state_finish(&state);
+	if (!state.v[CONF_PROF].n)
+		return err_raise(err, ERROR_CONF_WITHOUT_PROF, .text = u->value),
+		       err_advise(err, FIX_WITH_PROF_TRUE);
+	u->samples = state.v[CONF_PROF_ACTIVE].n;
+	conf_lint(u->value, number, TRI_UNKNOWN, lint);
+	odd = finding(lint, CONF_ERROR);
+	odd = odd ? odd : finding(lint, CONF_WARNING);
+	if (odd) {
+		struct err *w = note(u);
+
+		err_raise(w, ERROR_CONF_IS_ODD, .conf = u->variable, .what = odd->text);
+		err_advise(w, *odd->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = odd->fix);
+	}
+	return 0;
 }
 
 /*
@@ -409,21 +396,26 @@ bool ops_unit_reloads(const struct ops_unit *u)
 
 /* --- carrying them out --- */
 
-static int reload(struct err *err)
+int ops_unit_carry_out(struct ops_unit *u, struct err *err)
 {
-	static const char *const args[] = { "daemon-reload", NULL };
+	static const char *const reload[] = { "daemon-reload", NULL };
 	_cleanup_(cleanup_free) char *said = NULL;
-
-	return systemctl(args, &said, err);
-}
-
-/* A drop-in that sorts after ours may set it, too, or clear all variables. */
-static int check_effect(struct ops_unit *u, struct err *err)
-{
 	_cleanup_(free_facts) struct facts *f = NULL;
 	char now[UNIT_VALUE_SIZE] = "";
 	bool set;
 
+	if (ops_unit_reloads(u) && geteuid()) {
+		err_raise(err, ERROR_UNITS_ARE_ROOTS);
+		return err_advise(err, FIX_SUDO);
+	}
+	for (size_t i = 0; i < u->n_files; i++)
+		if (ops_unit_file_changes(&u->files[i]) && drop_in_put(&u->files[i], err))
+			return -1;
+	if (ops_unit_reloads(u) && systemctl(reload, &said, err))
+		return -1;
+	if (!u->enables)
+		return 0;
+	/* A drop-in that sorts after ours may set it, too, or clear all variables. */
 	if (ask(u->name, &f, err) || effective(f, u, now, &set, err))
 		return -1;
 	if (set && !strcmp(now, u->value))
@@ -431,25 +423,6 @@ static int check_effect(struct ops_unit *u, struct err *err)
 	err_raise(err, set ? ERROR_DROP_IN_IN_VAIN : ERROR_DROP_IN_UNDONE, .path = u->files[0].path,
 		  .name = u->name, .conf = u->variable, .text = now);
 	return err_advise(err, FIX_SEE_UNIT, .name = u->name);
-}
-
-static int put_files(struct ops_unit *u, struct err *err)
-{
-	if (geteuid()) {
-		err_raise(err, ERROR_UNITS_ARE_ROOTS);
-		return err_advise(err, FIX_SUDO);
-	}
-	for (size_t i = 0; i < u->n_files; i++)
-		if (ops_unit_file_changes(&u->files[i]) && drop_in_put(&u->files[i], err))
-			return -1;
-	return reload(err);
-}
-
-int ops_unit_carry_out(struct ops_unit *u, struct err *err)
-{
-	if (ops_unit_reloads(u) && put_files(u, err))
-		return -1;
-	return u->enables ? check_effect(u, err) : 0;
 }
 
 /* --- the new process --- */
