@@ -209,7 +209,8 @@ static bool serve_limit(const struct serving *s)
 	return answer(s, &p, -1);
 }
 
-static bool serve(const struct serving *s, uint64_t op)
+int errand_run(struct confined *c, const struct errand_rules *rules, struct unpack *result, int *fd,
+	       struct err *err)
 {
 	static bool (*const serves[ERRANDS])(const struct serving *) = {
 		[ERRAND_FILE] = serve_file,   [ERRAND_OPEN] = serve_open,
@@ -217,13 +218,6 @@ static bool serve(const struct serving *s, uint64_t op)
 		[ERRAND_NAMES] = serve_names, [ERRAND_LOOK_UP] = serve_look_up,
 		[ERRAND_WARN] = serve_warn,   [ERRAND_LIMIT] = serve_limit,
 	};
-
-	return op < ERRANDS && serves[op] && serves[op](s);
-}
-
-int errand_run(struct confined *c, const struct errand_rules *rules, struct unpack *result, int *fd,
-	       struct err *err)
-{
 	_cleanup_(cleanup_close) int file = -1;
 
 	for (;;) {
@@ -240,7 +234,7 @@ int errand_run(struct confined *c, const struct errand_rules *rules, struct unpa
 				*fd = take_fd(file);
 			return 0;
 		}
-		if (u.bad || !serve(&s, op))
+		if (u.bad || op >= ERRANDS || !serves[op] || !serves[op](&s))
 			return err_raise(err, ERROR_CHILD_MALFORMED, .what = c->what);
 	}
 }

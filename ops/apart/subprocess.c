@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/signals.h"
+#include "base/write.h"
 #include "io/memory_file.h"
 
 #include <errno.h>
@@ -12,18 +13,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static bool write_all(int fd, const struct pack *p)
-{
-	for (size_t at = 0; at < p->len;) {
-		ssize_t n = write(fd, p->v + at, p->len - at);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	return !p->failed;
-}
 
 /* In the subprocess: writes the error, or none, followed by what was packed. */
 static int work(const struct subprocess *w, subprocess_fn *fn, void *ctx)
@@ -41,7 +30,7 @@ static int work(const struct subprocess *w, subprocess_fn *fn, void *ctx)
 	if (!failed && answer.failed)
 		return 1;
 	pack_bytes(&message, answer.v, answer.len);
-	return write_all(w->answer, &message) ? 0 : 1;
+	return write_all(w->answer, message.v, message.len) && !message.failed ? 0 : 1;
 }
 
 int subprocess_start(struct subprocess *w, subprocess_fn *fn, void *ctx, struct err *err)
@@ -77,31 +66,23 @@ void subprocess_stop(const struct subprocess *w)
 		syscall(SYS_pidfd_send_signal, w->pidfd, SIGINT, NULL, 0);
 }
 
-static int read_answer(const struct subprocess *w, char **bytes, struct unpack *answer,
-		       struct err *err)
-{
-	uint64_t size;
-
-	if (memory_file_size(w->answer, &size, err) ||
-	    memory_file_read(w->answer, size, bytes, err))
-		return -1;
-	*answer = (struct unpack){ .at = (unsigned char *)*bytes,
-				   .end = (unsigned char *)*bytes + size };
-	return unpack_err(answer, err) ? -1 : 0;
-}
-
 int subprocess_take(struct subprocess *w, char **bytes, struct unpack *answer, struct err *err)
 {
 	_cleanup_(cleanup_free) char *got = NULL;
 	int status = 0, ret = -1;
+	uint64_t size;
 
 	while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status)
 		err_raise(err, ERROR_SUBPROCESS_DIED,
 			  .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-	else
-		ret = read_answer(w, &got, answer, err);
+	else if (!memory_file_size(w->answer, &size, err) &&
+		 !memory_file_read(w->answer, size, &got, err)) {
+		*answer = (struct unpack){ .at = (unsigned char *)got,
+					   .end = (unsigned char *)got + size };
+		ret = unpack_err(answer, err) ? -1 : 0;
+	}
 	cleanup_close(&w->pidfd);
 	cleanup_close(&w->answer);
 	*w = (struct subprocess)SUBPROCESS_INIT;

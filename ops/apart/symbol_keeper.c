@@ -56,25 +56,6 @@ static void serve(void *ctx)
 
 /* --- the controller --- */
 
-static int start(const struct errand_rules *rules, struct err *err)
-{
-	struct symbol_keeper *keeper = rules->keeper;
-	bool debuginfod = rules->debuginfod;
-	const struct confined_options options = {
-		.what = "look up names",
-		.policy = { .pid = -1,
-			    .vouched = true,
-			    .caller = geteuid(),
-			    .debuginfod = debuginfod,
-			    .temporary_max_bytes = CONFINED_FILE },
-	};
-
-	if (!keeper->failed && keeper->child.sock < 0)
-		keeper->failed =
-			confined_start(&keeper->child, &options, serve, &debuginfod, err) != 0;
-	return keeper->failed ? -1 : 0;
-}
-
 static int ask(const struct errand_places *places, const struct errand_rules *rules,
 	       struct errand_found *out, struct err *err)
 {
@@ -92,6 +73,16 @@ static int ask(const struct errand_places *places, const struct errand_rules *ru
 void symbol_keeper_look_up(const struct errand_places *places, const struct errand_rules *rules,
 			   struct errand_found *out)
 {
+	struct symbol_keeper *keeper = rules->keeper;
+	bool debuginfod = rules->debuginfod;
+	const struct confined_options options = {
+		.what = "look up names",
+		.policy = { .pid = -1,
+			    .vouched = true,
+			    .caller = geteuid(),
+			    .debuginfod = debuginfod,
+			    .temporary_max_bytes = CONFINED_FILE },
+	};
 	const struct received_rules size = {
 		.what = "the file of names",
 		.max_bytes = SYMBOL_CACHE_FILE_MAX,
@@ -100,11 +91,14 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
 	struct err ignored;
 	uint64_t bytes;
 
-	if (start(rules, &ignored))
+	if (!keeper->failed && keeper->child.sock < 0)
+		keeper->failed =
+			confined_start(&keeper->child, &options, serve, &debuginfod, &ignored) != 0;
+	if (keeper->failed)
 		return;
 	if (ask(places, rules, out, &ignored)) {
-		confined_end(&rules->keeper->child);
-		rules->keeper->failed = true;
+		confined_end(&keeper->child);
+		keeper->failed = true;
 		cleanup_close(&out->fd);
 		*out = (struct errand_found){ .fd = -1 };
 		return;
