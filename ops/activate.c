@@ -20,22 +20,6 @@
 
 /* --- without a call --- */
 
-static int open_memory(const struct session *s, int *mem, struct err *err)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", s->proc.mm_pid);
-	*mem = open(path, O_RDWR | O_CLOEXEC);
-	if (*mem >= 0)
-		return 0;
-	if (errno == ENOENT || errno == ESRCH)
-		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
-	err_raise_sys(err, ERROR_TARGET_UNWRITABLE_BY_US, errno,
-		      .code = errno == EACCES || errno == EPERM ? ERR_PERM : ERR_FAILED,
-		      SESSION_ARGS(s));
-	return err_advise(err, FIX_POKE_NEEDS_RIGHTS);
-}
-
 static int may_poke(struct session *s, const struct jemalloc_values *values, bool want,
 		    struct err *err)
 {
@@ -67,11 +51,22 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	_cleanup_(cleanup_close) int mem = -1;
 	struct ops_change change = { .cost = s->cost };
 	struct jemalloc_values values;
+	char path[64];
 
 	change.cost.mode = INJECTOR_POKE;
 	/* Opened first: an address found afterwards belongs to this memory, or to none. */
-	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
-	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
+	snprintf(path, sizeof(path), "/proc/%d/mem", s->proc.mm_pid);
+	mem = open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0 && (errno == ENOENT || errno == ESRCH))
+		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
+	if (mem < 0) {
+		err_raise_sys(err, ERROR_TARGET_UNWRITABLE_BY_US, errno,
+			      .code = errno == EACCES || errno == EPERM ? ERR_PERM : ERR_FAILED,
+			      SESSION_ARGS(s));
+		return err_advise(err, FIX_POKE_NEEDS_RIGHTS);
+	}
+	if (session_find_jemalloc(s, err) || look_values(s, &values, err) ||
+	    may_poke(s, &values, want, err) ||
 	    (want && !force && sampling_may_begin(s, OPS_LG_KEEP, err)) ||
 	    injector_poke(mem, s->je->prof_active, want, session_left_ms(s), &change.before,
 			  &change.after, err))
@@ -254,29 +249,25 @@ static int poke(struct session *s, pid_t pid, bool want, bool force,
 	return 0;
 }
 
-/*
- * Everything that --mode poke checks before it writes. If the time is up, advice gets one second.
- */
 #define ADVICE_MS 1000
-static bool can_poke(struct session *s, bool want, bool force)
-{
-	struct jemalloc_values values;
-	struct err why = ERR_INIT;
-
-	injector_close(take_ptr(s->inj)); /* no more calls from here on */
-	if (session_left_ms(s) < ADVICE_MS)
-		s->timeout_ms = now_ms() + ADVICE_MS;
-	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
-	       !may_poke(s, &values, want, &why) &&
-	       (!want || force || !sampling_may_begin(s, OPS_LG_KEEP, &why));
-}
 
 /* For failures that prevent a call, but not a write. */
 static int suggest_poke(struct session *s, bool want, bool force, struct err *err)
 {
 	bool no_call = s->no_call || err->code == ERR_UNSAFE || err->code == ERR_BUSY;
+	struct jemalloc_values values;
+	struct err why = ERR_INIT;
 
-	if (s->options->mode != INJECTOR_AUTO || err->own || !no_call || !can_poke(s, want, force))
+	if (s->options->mode != INJECTOR_AUTO || err->own || !no_call)
+		return -1;
+	injector_close(take_ptr(s->inj)); /* no more calls from here on */
+	/* If the time is up, advice gets one second. */
+	if (session_left_ms(s) < ADVICE_MS)
+		s->timeout_ms = now_ms() + ADVICE_MS;
+	/* Everything that --mode poke checks before it writes. */
+	if ((!s->je && session_find_jemalloc(s, &why)) || look_values(s, &values, &why) ||
+	    may_poke(s, &values, want, &why) ||
+	    (want && !force && sampling_may_begin(s, OPS_LG_KEEP, &why)))
 		return -1;
 	return err_advise_too(err, FIX_POKE);
 }

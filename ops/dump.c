@@ -472,21 +472,6 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	return 0;
 }
 
-/* The prefix at its start; one set later with prof.prefix cannot be read back. */
-static int read_prefix(struct session *s, char *prefix, size_t size, struct err *err)
-{
-	struct call call = call_read_string("opt.prof_prefix", prefix, size);
-
-	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
-		return -1;
-	if (!call_succeeded(&call))
-		return session_call_failed(s, &call, err);
-	if (*prefix || !session_older(s, 5, 3, 0))
-		return 0;
-	err_raise(err, ERROR_NO_PREFIX, SESSION_ARGS(s));
-	return err_advise(err, FIX_GIVE_A_PATH);
-}
-
 static int warn_unknown_file(struct ops_dump *dump)
 {
 	err_raise(&dump->warning, ERROR_FILE_NAME_UNKNOWN);
@@ -526,11 +511,20 @@ static int dump_by_prefix(struct session *s, bool only_active, struct ops_dump *
 	struct call call = { .name = "prof.dump", .fd = -1 };
 	struct inside_dump before = { 0 };
 	char prefix[OPS_TEXT_SIZE] = "";
+	/* The prefix at its start; one set later with prof.prefix cannot be read back. */
+	struct call ask = call_read_string("opt.prof_prefix", prefix, sizeof(prefix));
 	struct err ignored = ERR_INIT;
 	bool known;
 
-	if (session_open_injector(s, err) || read_prefix(s, prefix, sizeof(prefix), err))
+	if (session_open_injector(s, err) ||
+	    session_run(s, &(struct run){ .calls = &ask, .n = 1, .gated = true }, err))
 		return -1;
+	if (!call_succeeded(&ask))
+		return session_call_failed(s, &ask, err);
+	if (!*prefix && session_older(s, 5, 3, 0)) {
+		err_raise(err, ERROR_NO_PREFIX, SESSION_ARGS(s));
+		return err_advise(err, FIX_GIVE_A_PATH);
+	}
 	known = *prefix && !inside_open(&in, s, prefix, false, &ignored);
 	if (known)
 		inside_newest_dump(&in, &before);

@@ -23,12 +23,6 @@ static bool is_number(const char *text)
 	return *text && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* "f", "i3", "m3" or "u3": jemalloc's reason for the dump. */
-static bool is_reason(const char *text)
-{
-	return !strcmp(text, "f") || (*text && strchr("imu", *text) && is_number(text + 1));
-}
-
 /* "20261122T111024Z" */
 static int64_t time_in(const char *text)
 {
@@ -52,7 +46,8 @@ bool dump_file_name_parse(const char *path, struct dump_file_name *n)
 	cut(rest);
 	strcpy(n->prefix, rest);
 	last = cut(rest);
-	if (is_reason(last)) {
+	/* "f", "i3", "m3" or "u3": jemalloc's reason for the dump. */
+	if (!strcmp(last, "f") || (*last && strchr("imu", *last) && is_number(last + 1))) {
 		by_jemalloc = true;
 		last = cut(rest);
 	}

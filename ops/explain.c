@@ -218,11 +218,6 @@ static void split(const struct numbers *n, struct ops_explain *e)
 
 /* --- advice --- */
 
-static bool is_worth(const struct ops_explain *e, int64_t bytes)
-{
-	return bytes >= WORTH_BYTES && bytes >= (int64_t)e->memory.rss / WORTH_PART;
-}
-
 uint64_t ops_explain_up_to(const struct ops_explain *e)
 {
 	uint64_t least = (uint64_t)e->parts[OPS_PART_ANONYMOUS];
@@ -366,9 +361,12 @@ static void give_advice(struct ops_explain *e, const struct numbers *n, size_t m
 			if (weight(e, i) < last &&
 			    (next == OPS_PARTS || weight(e, i) > weight(e, next)))
 				next = i;
-		if (next == OPS_PARTS || (e->n_advice && !is_worth(e, weight(e, next))))
+		if (next == OPS_PARTS)
 			return;
 		last = weight(e, next);
+		if (e->n_advice &&
+		    (last < WORTH_BYTES || last < (int64_t)e->memory.rss / WORTH_PART))
+			return;
 		e->n_advice += say(e, n, next, &e->advice[e->n_advice]) || !e->n_advice;
 	}
 }
@@ -388,21 +386,6 @@ const char *ops_part_name(enum ops_part part)
 	return names[part];
 }
 
-/* Without jemalloc's numbers, the rest is still reported. */
-static int ask_jemalloc(struct session *s, struct numbers *n, struct ops_explain *e,
-			struct err *err)
-{
-	if (!session_find_jemalloc(s, &e->why_not) && !session_open_injector(s, &e->why_not) &&
-	    !count(s, n, &e->why_not)) {
-		e->counted = true;
-		return 0;
-	}
-	if (e->why_not.code != ERR_LOST && e->why_not.code != ERR_NOPROC)
-		return 0;
-	*err = e->why_not;
-	return -1;
-}
-
 int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain *out,
 		struct err *err)
 {
@@ -411,8 +394,16 @@ int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain
 	struct limit limit;
 
 	*out = (struct ops_explain){ .counted = false };
-	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
-	    ask_jemalloc(&s, &n, out, err) || look(&s, &out->memory, err))
+	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err))
+		return -1;
+	out->counted = !session_find_jemalloc(&s, &out->why_not) &&
+		       !session_open_injector(&s, &out->why_not) && !count(&s, &n, &out->why_not);
+	/* Without jemalloc's numbers, the rest is still reported. */
+	if (!out->counted && (out->why_not.code == ERR_LOST || out->why_not.code == ERR_NOPROC)) {
+		*err = out->why_not;
+		return -1;
+	}
+	if (look(&s, &out->memory, err))
 		return -1;
 	out->cost = s.cost;
 	out->allocated = n.allocated;
@@ -475,24 +466,13 @@ static uint64_t size_at(struct json_object *doc, const char *name)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* As after ops_explain(): the parts add up to the total, and only one may be negative. */
-static bool adds_up(const struct ops_explain *e)
-{
-	int64_t sum = 0;
-
-	for (enum ops_part i = 0; i < OPS_PARTS; i++) {
-		if (e->parts[i] < 0 && i != OPS_PART_UNCOUNTED)
-			return false;
-		sum += e->parts[i];
-	}
-	return sum > 0 && sum == (int64_t)e->memory.rss;
-}
-
 int explain_parse(const char *text, size_t len, struct ops_explain *out, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = json_parse(text, len);
 	struct json_object *parts, *value;
 	const char *runtime;
+	bool negative = false;
+	int64_t sum = 0;
 
 	if (!json_object_is_type(doc, json_type_object))
 		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
@@ -513,10 +493,14 @@ int explain_parse(const char *text, size_t len, struct ops_explain *out, struct 
 		if (!strcmp(runtime, runtimes[i].name))
 			out->memory.runtime = i;
 	if (json_object_object_get_ex(doc, "parts", &parts)) {
-		for (enum ops_part i = 0; i < OPS_PARTS; i++)
+		for (enum ops_part i = 0; i < OPS_PARTS; i++) {
 			out->parts[i] = bytes_at(parts, ops_part_name(i));
+			sum += out->parts[i];
+			negative |= out->parts[i] < 0 && i != OPS_PART_UNCOUNTED;
+		}
 	}
-	if (!adds_up(out))
+	/* As after ops_explain(): the parts add up to the total, and only one may be negative. */
+	if (negative || sum <= 0 || sum != (int64_t)out->memory.rss)
 		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
 	give_advice(out, &unasked, 1);
 	return 0;

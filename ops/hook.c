@@ -82,25 +82,6 @@ void hook_set_time(struct hook_env *env, const char *name, const struct timespec
 
 /* --- the commands --- */
 
-/* No input, and its output goes to stderr. */
-static int start(struct hooks *h, char **env)
-{
-	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)h->command, NULL };
-	char *const program[] = { (char *)h->program, NULL };
-	const struct spawn s = { .program = h->command ? SHELL : h->program,
-				 .argv = h->command ? shell : program,
-				 .env = env,
-				 .in = -1,
-				 .out = 2,
-				 .err = 2 };
-	pid_t pid;
-
-	if (spawn(&s, &pid))
-		return -1;
-	h->running[h->n_running++] = pid;
-	return 0;
-}
-
 void hook_run(struct hooks *h, struct hook_env *env)
 {
 	if (h->n_waiting == HOOKS_WAITING) {
@@ -119,6 +100,9 @@ void hook_run(struct hooks *h, struct hook_env *env)
 
 bool hooks_go_on(struct hooks *h)
 {
+	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)h->command, NULL };
+	char *const program[] = { (char *)h->program, NULL };
+
 	for (size_t i = 0; i < h->n_running;) {
 		int status = 0;
 		pid_t got = waitpid(h->running[i], &status, WNOHANG);
@@ -132,10 +116,21 @@ bool hooks_go_on(struct hooks *h)
 	}
 	while (h->n_waiting && h->n_running < HOOKS_MAX) {
 		char **env = h->waiting[h->first];
+		/* No input, and its output goes to stderr. */
+		const struct spawn s = { .program = h->command ? SHELL : h->program,
+					 .argv = h->command ? shell : program,
+					 .env = env,
+					 .in = -1,
+					 .out = 2,
+					 .err = 2 };
+		pid_t pid;
 
 		h->first = (h->first + 1) % HOOKS_WAITING;
 		h->n_waiting--;
-		h->failed += start(h, env) != 0;
+		if (spawn(&s, &pid))
+			h->failed++;
+		else
+			h->running[h->n_running++] = pid;
 		free_env(env);
 	}
 	return h->n_running || h->n_waiting;

@@ -168,16 +168,6 @@ static bool is_there(const struct ops_leaks *l, const struct moment *moments)
 	return false;
 }
 
-/* Allocated memory may be freed at once: its growth is no leak. */
-static int check_held(const char *path, const struct profile *p, struct err *err)
-{
-	if (profile_knows(p, PROFILE_INUSE_SPACE))
-		return 0;
-	err_raise(err, ERROR_COUNTS_ALLOC_SPACE, .what = "those that are held");
-	err_advise(err, FIX_TAKE_DUMPS);
-	return err_within(err, ERROR_IN_FILE, .path = path);
-}
-
 static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *moments,
 		    const struct ops_symbolize_options *symbols, struct err *err)
 {
@@ -185,8 +175,15 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	static const struct profile_options by_thread = { .by_thread = true };
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
-	if (profile_file_read(path, &by_thread, &p, err) || look_at_file(path, &p, m, err) ||
-	    check_held(path, &p, err) || check_whose(w, path, &p.facts, err))
+	if (profile_file_read(path, &by_thread, &p, err) || look_at_file(path, &p, m, err))
+		return -1;
+	/* Allocated memory may be freed at once: its growth is no leak. */
+	if (!profile_knows(&p, PROFILE_INUSE_SPACE)) {
+		err_raise(err, ERROR_COUNTS_ALLOC_SPACE, .what = "those that are held");
+		err_advise(err, FIX_TAKE_DUMPS);
+		return err_within(err, ERROR_IN_FILE, .path = path);
+	}
+	if (check_whose(w, path, &p.facts, err))
 		return -1;
 	if (is_there(l, moments))
 		return 0;
@@ -222,26 +219,16 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, struct err *err)
 	return 0;
 }
 
-/* For the process that was dumped, if it is still alive here. */
-static enum ops_limit limit_here(const struct whose *w, struct limit *limit)
+/* A limit that was given is compared with the memory in the last profile. */
+static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w)
 {
 	static const enum ops_limit limits[] = {
 		[ERRAND_LIMIT_NONE] = OPS_LIMIT_NONE,
 		[ERRAND_LIMIT_CGROUP] = OPS_LIMIT_CGROUP,
 		[ERRAND_LIMIT_MACHINE] = OPS_LIMIT_MACHINE,
 	};
-	char host[HOST_SIZE] = "";
-
-	if (w->pid <= 0 || w->pid > INT32_MAX || gethostname(host, sizeof(host) - 1) ||
-	    strcmp(host, w->host) != 0)
-		return OPS_LIMIT_NONE;
-	return limits[errand_limit((pid_t)w->pid, w->comm, limit)];
-}
-
-/* A limit that was given is compared with the memory in the last profile. */
-static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w)
-{
 	struct limit limit = { .limit = given };
+	char host[HOST_SIZE] = "";
 
 	if (given) {
 		double used = 0;
@@ -250,8 +237,12 @@ static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w
 			used += profile_series_value(&l->series, l->series.n - 1, i);
 		limit.used = (uint64_t)used;
 		l->limit = OPS_LIMIT_GIVEN;
+	} else if (w->pid > 0 && w->pid <= INT32_MAX && !gethostname(host, sizeof(host) - 1) &&
+		   !strcmp(host, w->host)) {
+		/* The process that was dumped, if it is still alive here. */
+		l->limit = limits[errand_limit((pid_t)w->pid, w->comm, &limit)];
 	} else {
-		l->limit = limit_here(w, &limit);
+		l->limit = OPS_LIMIT_NONE;
 	}
 	l->limit_bytes = limit.limit;
 	l->used_bytes = limit.used;
@@ -276,28 +267,13 @@ static void project(struct ops_leaks *l)
 				  : 0;
 }
 
-/*
- * After the look-up of names: facts of a process that may be alive would make it use other files.
- */
-static int keep_facts(struct ops_leaks *l, const struct whose *w, struct err *err)
-{
-	const struct profile_facts facts = {
-		.pid = w->pid,
-		.comm = *w->comm ? w->comm : NULL,
-		.host = *w->host ? w->host : NULL,
-		.time_ns = (int64_t)(l->start * NS),
-		.duration_ns = l->start > 0 ? (int64_t)(l->found.seconds * NS) : 0,
-	};
-
-	return profile_keep_facts(&l->series.all, &facts, err);
-}
-
 int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks l = { .series.type = PROFILE_INUSE_SPACE };
 	_cleanup_(cleanup_free) struct moment *moments = calloc(request->n + 1, sizeof(*moments));
 	struct whose whose = { 0 };
+	struct profile_facts facts;
 
 	if (!moments)
 		return err_no_memory(err);
@@ -314,7 +290,15 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 		return err->ids[0] == ERROR_NOTHING_SAMPLED
 			       ? err_advise(err, FIX_TAKE_WHILE_SAMPLING)
 			       : -1;
-	if (keep_facts(&l, &whose, err))
+	/* Only now: facts of a process that may be alive would make the look-up use other files. */
+	facts = (struct profile_facts){
+		.pid = whose.pid,
+		.comm = *whose.comm ? whose.comm : NULL,
+		.host = *whose.host ? whose.host : NULL,
+		.time_ns = (int64_t)(l.start * NS),
+		.duration_ns = l.start > 0 ? (int64_t)(l.found.seconds * NS) : 0,
+	};
+	if (profile_keep_facts(&l.series.all, &facts, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);

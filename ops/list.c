@@ -49,19 +49,6 @@ struct looker {
 	struct filecache files;
 };
 
-/* The arguments separated by blanks; truncated if too long. This is memory of the target. */
-static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
-{
-	_cleanup_(cleanup_close) int fd = door_proc(p->mm_pid, 0, "cmdline");
-	ssize_t n = fd < 0 ? -1 : read(fd, command, OPS_COMMAND_SIZE - 1);
-
-	while (n > 0 && !command[n - 1])
-		n--;
-	for (ssize_t i = 0; i < n; i++)
-		command[i] = command[i] ? command[i] : ' ';
-	command[n > 0 ? n : 0] = '\0';
-}
-
 static void pack_row(const struct looker *l, struct pack *out, const struct proc *p,
 		     const struct jemalloc *je, const char *image)
 {
@@ -82,8 +69,17 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 	snprintf(row.image, sizeof(row.image), "%s", image);
 	memcpy(row.version, je->version, sizeof(row.version));
 	memcpy(row.prefix, je->prefix, sizeof(row.prefix));
-	if (l->command)
-		read_command(p, row.command);
+	if (l->command) {
+		/* The arguments, separated by blanks: memory of the target, cut if too long. */
+		_cleanup_(cleanup_close) int fd = door_proc(p->mm_pid, 0, "cmdline");
+		ssize_t len = fd < 0 ? -1 : read(fd, row.command, sizeof(row.command) - 1);
+
+		while (len > 0 && !row.command[len - 1])
+			len--;
+		for (ssize_t i = 0; i < len; i++)
+			row.command[i] = row.command[i] ? row.command[i] : ' ';
+		row.command[len > 0 ? len : 0] = '\0';
+	}
 	/* Only this variable: others may hold secrets. */
 	if (l->labels && proc_getenv(p->mm_pid, "OTEL_SERVICE_NAME", row.service_name,
 				     sizeof(row.service_name), &ignored))
@@ -91,32 +87,14 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 	list_row_pack(&row, out);
 }
 
-static int look_inside(struct looker *l, const struct proc *p, const struct maps *maps,
-		       struct pack *out, struct err *err)
-{
-	_cleanup_(images_fini) struct images images = { 0 };
-	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
-	size_t n;
-
-	if (images_read(&images, p->mm_pid, maps, err))
-		return -1;
-	images.ask_debuginfod = l->debuginfod;
-	filecache_mark_plain(&l->files, p, &images, maps);
-	images_open_ahead(&images);
-	if (jemalloc_find(p, &images, &found, &n, err))
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		jemalloc_find_opts(&found[i], p->mm_pid);
-	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
-		pack_row(l, out, p, &found[i], found[i].image->path);
-	return 0;
-}
-
 static int look_at(struct looker *l, const struct proc *p, struct pack *out, struct err *err)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
+	_cleanup_(images_fini) struct images images = { 0 };
+	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
 	struct jemalloc je;
 	const char *image;
+	size_t n;
 
 	if (maps_read(&maps, p->mm_pid, err))
 		return -1;
@@ -129,7 +107,18 @@ static int look_at(struct looker *l, const struct proc *p, struct pack *out, str
 	case FILES_UNKNOWN:
 		break;
 	}
-	return look_inside(l, p, &maps, out, err);
+	if (images_read(&images, p->mm_pid, &maps, err))
+		return -1;
+	images.ask_debuginfod = l->debuginfod;
+	filecache_mark_plain(&l->files, p, &images, &maps);
+	images_open_ahead(&images);
+	if (jemalloc_find(p, &images, &found, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		jemalloc_find_opts(&found[i], p->mm_pid);
+	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
+		pack_row(l, out, p, &found[i], found[i].image->path);
+	return 0;
 }
 
 static void serve(void *ctx)
@@ -189,44 +178,29 @@ static int start(struct look *look, struct err *err)
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
 
-/* A name that a process gives itself is used if it is printable as it is. */
 #define SERVICE_NAME_MAX 128
-static void name_service(const struct asked *a, struct ops_process *row)
-{
-	char safe[SERVICE_NAME_MAX + 1];
-	const char *raw = row->service_name;
-
-	if (*raw && !strcmp(output_safe(raw, safe, sizeof(safe)), raw))
-		return;
-	snprintf(row->service_name, sizeof(row->service_name), "%s",
-		 a->service[0] ? a->service : row->comm);
-}
-
-/* For a process that has a row. */
-static void look_around(struct ops_process *p)
-{
-	struct limit limit;
-	struct err ignored;
-
-	if (proc_exe(p->pid, p->exe, sizeof(p->exe), &ignored))
-		p->exe[0] = '\0';
-	p->limited = limit_of_cgroup(p->pid, &limit);
-	if (!p->limited)
-		return;
-	p->limit_bytes = limit.limit;
-	p->used_bytes = limit.used;
-}
 
 static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct err *err)
 {
 	bool labels = look->request->labels;
 	struct ops_list *list = &look->list;
+	struct limit limit;
+	struct err ignored;
 	size_t rows = 0;
 
-	if (labels && u->at != u->end)
-		look_around(&a->outside);
+	if (labels && u->at != u->end) {
+		struct ops_process *p = &a->outside;
+
+		if (proc_exe(p->pid, p->exe, sizeof(p->exe), &ignored))
+			p->exe[0] = '\0';
+		p->limited = limit_of_cgroup(p->pid, &limit);
+		p->limit_bytes = p->limited ? limit.limit : 0;
+		p->used_bytes = p->limited ? limit.used : 0;
+	}
 	while (u->at != u->end && rows++ < LIST_ROWS_MAX) {
+		char safe[SERVICE_NAME_MAX + 1];
 		struct ops_process *row;
+		const char *raw;
 
 		if (!vec_grow(list->v, look->room, list->n))
 			return err_no_memory(err);
@@ -237,8 +211,11 @@ static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct
 			list->unanswered++;
 			return 0;
 		}
-		if (labels)
-			name_service(a, row);
+		/* A name that a process gives itself is used if it is printable as it is. */
+		raw = row->service_name;
+		if (labels && (!*raw || strcmp(output_safe(raw, safe, sizeof(safe)), raw) != 0))
+			snprintf(row->service_name, sizeof(row->service_name), "%s",
+				 a->service[0] ? a->service : row->comm);
 		list->n++;
 	}
 	return 0;
@@ -252,19 +229,6 @@ static void miss(struct ops_list *list, const struct err *why)
 	list->why = *why;
 }
 
-/* Continues after the process at which the child stopped. */
-static int replace_child(struct look *look, const struct err *why, struct err *err)
-{
-	look->list.unanswered += !why->own;
-	miss(&look->list, why);
-	look->next = look->asked[look->first].index + 1;
-	look->n_asked = 0;
-	if (look->patience_ms > PATIENCE_MIN_MS)
-		look->patience_ms /= 2;
-	confined_end(&look->child);
-	return start(look, err);
-}
-
 /* The answer about the oldest queued process. */
 static int take_answer(struct look *look, struct err *err)
 {
@@ -273,9 +237,20 @@ static int take_answer(struct look *look, struct err *err)
 	struct unpack u;
 	int failed = confined_answer(&look->child, look->patience_ms, ANSWER_MAX, &u, NULL, &why);
 
-	/* Without its opener it cannot read anything more. */
-	if (failed && (look->child.broken || why.sys == EPIPE))
-		return replace_child(look, &why, err);
+	/*
+	 * Without its opener it cannot read anything more: another child continues after the
+	 * process at which it stopped.
+	 */
+	if (failed && (look->child.broken || why.sys == EPIPE)) {
+		look->list.unanswered += !why.own;
+		miss(&look->list, &why);
+		look->next = a->index + 1;
+		look->n_asked = 0;
+		if (look->patience_ms > PATIENCE_MIN_MS)
+			look->patience_ms /= 2;
+		confined_end(&look->child);
+		return start(look, err);
+	}
 	look->first = (look->first + 1) % AHEAD;
 	look->n_asked--;
 	if (!failed)
@@ -290,16 +265,27 @@ static bool is_among(pid_t pid, const pid_t *v, size_t n)
 	return n && bsearch(&pid, v, n, sizeof(*v), proc_by_pid);
 }
 
-static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
+static int ask_about(struct look *look, pid_t pid, struct err *err)
 {
 	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
 	struct ops_process *out = &a->outside;
+	_cleanup_(proc_close) struct proc p = { 0 };
 	_cleanup_(pack_fini) struct pack message = { 0 };
-	struct err why = ERR_INIT;
-	struct proc sent = *p;
+	char cgroup[PROC_CGROUP_SIZE];
+	struct err ended = ERR_INIT, why = ERR_INIT;
+	struct proc sent;
 	int fds[CONFINED_FDS_MAX], failed;
-	size_t n = handed_open(p, fds);
+	size_t n;
 
+	err_forget();
+	if (proc_open(&p, pid, &ended)) {
+		miss(&look->list, &ended);
+		return 0;
+	}
+	proc_cgroup(pid, cgroup, sizeof(cgroup));
+	if (!match_wants(&look->request->filter, &p, cgroup))
+		return 0;
+	n = handed_open(&p, fds);
 	if (!n) {
 		look->list.unreadable += errno == EACCES || errno == EPERM;
 		err_explain(&why);
@@ -307,41 +293,27 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 		return 0;
 	}
 	a->index = look->next - 1;
-	*out = (struct ops_process){ .pid = p->pid,
-				     .start_time = p->start_time,
-				     .ppid = p->status.ppid,
-				     .uid = p->status.euid,
-				     .rss_bytes = p->status.rss_bytes };
-	memcpy(out->comm, p->status.comm, sizeof(out->comm));
+	*out = (struct ops_process){ .pid = p.pid,
+				     .start_time = p.start_time,
+				     .ppid = p.status.ppid,
+				     .uid = p.status.euid,
+				     .rss_bytes = p.status.rss_bytes };
+	memcpy(out->comm, p.status.comm, sizeof(out->comm));
 	container_parse(cgroup, out->container, sizeof(out->container));
 	container_id_parse(cgroup, out->container_id);
 	pod_parse(cgroup, out->pod_uid, &out->qos_class);
 	unit_parse(cgroup, out->unit, sizeof(out->unit));
 	cgroup_pick(cgroup, out->cgroup, sizeof(out->cgroup));
 	service_parse(cgroup, a->service, sizeof(a->service));
-	if (is_among(p->pid, look->recorded, look->n_recorded))
-		journal_look(p, &out->recording);
+	if (is_among(p.pid, look->recorded, look->n_recorded))
+		journal_look(&p, &out->recording);
+	sent = p;
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);
 	handed_close(fds, n);
 	look->n_asked += !failed;
 	return failed;
-}
-
-static int ask_about(struct look *look, pid_t pid, struct err *err)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	char cgroup[PROC_CGROUP_SIZE];
-	struct err why = ERR_INIT;
-
-	err_forget();
-	if (proc_open(&p, pid, &why)) {
-		miss(&look->list, &why);
-		return 0;
-	}
-	proc_cgroup(pid, cgroup, sizeof(cgroup));
-	return match_wants(&look->request->filter, &p, cgroup) ? ask(look, &p, cgroup, err) : 0;
 }
 
 static int look_at_all(struct look *look, struct err *err)

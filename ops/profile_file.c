@@ -167,18 +167,6 @@ struct unpacking {
 	uint8_t packed[HEAD_MAX];
 };
 
-/* Reads more input: 0 at the end of the file. */
-static ssize_t more_packed(struct unpacking *u, struct err *err)
-{
-	ssize_t n = next_bytes(u->from, (char *)u->packed, sizeof(u->packed), err);
-
-	if (!n && !u->ended)
-		return err_raise(err, ERROR_PACKED_CUT_SHORT);
-	u->z.next_in = u->packed;
-	u->z.avail_in = n > 0 ? (uInt)n : 0;
-	return n;
-}
-
 /* profile_more_fn */
 static ssize_t next_unpacked(void *ctx, char *buf, size_t room, struct err *err)
 {
@@ -188,11 +176,18 @@ static ssize_t next_unpacked(void *ctx, char *buf, size_t room, struct err *err)
 	u->z.next_out = (uint8_t *)buf;
 	u->z.avail_out = most;
 	while (u->z.avail_out == most) {
-		ssize_t n = u->z.avail_in ? 1 : more_packed(u, err);
 		int status;
 
-		if (n <= 0)
-			return n;
+		if (!u->z.avail_in) {
+			ssize_t n = next_bytes(u->from, (char *)u->packed, sizeof(u->packed), err);
+
+			if (!n && !u->ended)
+				return err_raise(err, ERROR_PACKED_CUT_SHORT);
+			if (n <= 0)
+				return n;
+			u->z.next_in = u->packed;
+			u->z.avail_in = (uInt)n;
+		}
 		if (u->ended)
 			inflateReset(&u->z);
 		status = inflate(&u->z, Z_NO_FLUSH);
@@ -438,23 +433,12 @@ static int add(struct profile *sum, size_t i, const struct profile_set *set,
 	return 0;
 }
 
-static int subtract(struct profile *sum, const struct profile_set *set, struct err *err)
-{
-	_cleanup_(profile_fini) struct profile other = { 0 };
-
-	if (profile_file_read(set->base, &set->options, &other, err) ||
-	    ops_symbolize_pair(sum, &other, set->symbols, err))
-		return -1;
-	return profile_subtract(sum, &other, err)
-		       ? err_within(err, ERROR_IN_FILE, .path = set->base)
-		       : 0;
-}
-
 int profile_file_read_all(const struct profile_set *set, struct profile *out, struct err *err)
 {
 	_cleanup_(close_origins) struct origins origins = { .v = calloc(set->n_paths + 1,
 									sizeof(*origins.v)) };
 	_cleanup_(profile_fini) struct profile got = { 0 };
+	_cleanup_(profile_fini) struct profile base = { 0 };
 
 	if (!origins.v)
 		return err_no_memory(err);
@@ -462,8 +446,11 @@ int profile_file_read_all(const struct profile_set *set, struct profile *out, st
 		if (add(&got, i, set, &origins, err))
 			return -1;
 	}
-	if (set->base && subtract(&got, set, err))
+	if (set->base && (profile_file_read(set->base, &set->options, &base, err) ||
+			  ops_symbolize_pair(&got, &base, set->symbols, err)))
 		return -1;
+	if (set->base && profile_subtract(&got, &base, err))
+		return err_within(err, ERROR_IN_FILE, .path = set->base);
 	*out = got;
 	got = (struct profile){ 0 };
 	return 0;

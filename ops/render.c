@@ -29,14 +29,20 @@ static int write_plain(FILE *out, const void *ctx, struct err *err)
 	return profile_write(r->profile, r->format, r->options, out, err);
 }
 
-static int write_picture(FILE *out, const struct rendering *r, const char *type, struct err *err)
+static int write_rendered(FILE *out, const void *ctx, struct err *err)
 {
 	_cleanup_(cleanup_close) int graph = -1;
 	_cleanup_(cleanup_close) int picture = -1;
+	const struct rendering *r = ctx;
+	const char *type = NULL;
 	char buf[65536];
 	uint64_t bytes;
 	ssize_t n;
 
+	if (r->format == PROFILE_FORMAT_DOT && r->path)
+		type = graphviz_type(r->path);
+	if (!type)
+		return write_plain(out, r, err);
 	if (memory_file_write(write_plain, r, &graph, &bytes, err) ||
 	    errand_draw(type, graph, &picture, err))
 		return -1;
@@ -44,16 +50,6 @@ static int write_picture(FILE *out, const struct rendering *r, const char *type,
 		if (fwrite(buf, 1, (size_t)n, out) != (size_t)n)
 			return err_raise_sys(err, ERROR_PICTURE_UNWRITTEN, errno);
 	return n ? err_raise_sys(err, ERROR_PICTURE_UNREADABLE, errno) : 0;
-}
-
-static int write_rendered(FILE *out, const void *ctx, struct err *err)
-{
-	const struct rendering *r = ctx;
-	const char *picture = NULL;
-
-	if (r->format == PROFILE_FORMAT_DOT && r->path)
-		picture = graphviz_type(r->path);
-	return picture ? write_picture(out, r, picture, err) : write_plain(out, r, err);
 }
 
 int render_into(FILE *out, const struct profile *p, enum profile_format format,

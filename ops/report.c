@@ -20,28 +20,12 @@ void ops_report_fini(struct ops_report *report)
 	*report = (struct ops_report){ 0 };
 }
 
-/* "0 main, 1, 2 io, ..." */
-static void list_threads(const struct profile *p, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < p->n_threads && used < size; i++) {
-		const struct profile_thread *t = &p->threads[i];
-
-		if (i == THREADS_LISTED) {
-			snprintf(buf + used, size - used, ", ...");
-			break;
-		}
-		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 "%s%.32s",
-					 i ? ", " : "", t->id, *t->name ? " " : "", t->name);
-	}
-}
-
 static int check_thread(const struct profile *p, const struct profile_options *options,
 			struct err *err)
 {
 	const char *name = options->thread_name;
 	char list[THREADS_LISTED * 64];
+	size_t used = 0;
 
 	if (!options->only_thread)
 		return 0;
@@ -55,7 +39,17 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 		err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
 	if (!p->n_threads) /* the profile has no threads */
 		return -1;
-	list_threads(p, list, sizeof(list));
+	/* "0 main, 1, 2 io, ..." */
+	for (size_t i = 0; i < p->n_threads && used < sizeof(list); i++) {
+		const struct profile_thread *t = &p->threads[i];
+
+		if (i == THREADS_LISTED) {
+			snprintf(list + used, sizeof(list) - used, ", ...");
+			break;
+		}
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%" PRIu64 "%s%.32s",
+					 i ? ", " : "", t->id, *t->name ? " " : "", t->name);
+	}
 	return err_advise(err, FIX_THREADS_OF_PROFILE, .text = list);
 }
 

@@ -69,20 +69,6 @@ static bool read_text(int fd, struct ops_source *s)
 	return true;
 }
 
-static void find(struct ops_source *s, const char *root, const char *path)
-{
-	_cleanup_(cleanup_close) int fd = -1;
-
-	ops_source_fini(s);
-	s->found = (struct profile_source){ 0 };
-	s->path = strdup(path);
-	errno = ENOENT;
-	if (*path == '/')
-		fd = door_below(root, path, SOURCE_MAX);
-	if (!read_text(fd, s))
-		s->found.why = *path == '/' ? why(errno) : "its path is unknown";
-}
-
 /* The build time of the program, as far as known: not later than its profile. */
 static int64_t made_ns(const struct ops_source *s, const char *root, uint32_t mapping)
 {
@@ -103,8 +89,18 @@ void ops_source_find(void *ctx, const char *path, uint32_t mapping, struct profi
 	const char *root = s->root ? s->root : "/";
 	int64_t made;
 
-	if (!s->path || strcmp(s->path, path) != 0)
-		find(s, root, path);
+	if (!s->path || strcmp(s->path, path) != 0) {
+		_cleanup_(cleanup_close) int fd = -1;
+
+		ops_source_fini(s);
+		s->found = (struct profile_source){ 0 };
+		s->path = strdup(path);
+		errno = ENOENT;
+		if (*path == '/')
+			fd = door_below(root, path, SOURCE_MAX);
+		if (!read_text(fd, s))
+			s->found.why = *path == '/' ? why(errno) : "its path is unknown";
+	}
 	*out = s->found;
 	made = out->text ? made_ns(s, root, mapping) : 0;
 	out->newer = made && s->changed_ns > made;

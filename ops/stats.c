@@ -72,25 +72,6 @@ static int read_all(const struct work *w, struct texts *t, struct err *err)
 	return 0;
 }
 
-/* Keeps valid ones; the answer has an error, or none, for each. */
-static void check_each(const struct work *w, struct texts *t, struct pack *answer)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n; i++) {
-		struct err why = ERR_INIT;
-
-		if (stats_text_check(w->format, &t->v[i], &why)) {
-			pack_err(answer, &why);
-			free((char *)t->v[i].text);
-		} else {
-			pack_err(answer, NULL);
-			t->v[n++] = t->v[i];
-		}
-	}
-	t->n = n;
-}
-
 struct writing {
 	enum ops_stats_format format;
 	const struct texts *texts;
@@ -112,10 +93,23 @@ static void render(void *ctx)
 	_cleanup_(pack_fini) struct pack answer = { 0 };
 	const struct writing writing = { w->format, &t };
 	struct err err = ERR_INIT;
+	size_t n = 0;
 	int failed = read_all(w, &t, &err);
 
+	/* Keeps valid ones; the answer has an error, or none, for each. */
+	for (size_t i = 0; !failed && i < t.n; i++) {
+		struct err why = ERR_INIT;
+
+		if (stats_text_check(w->format, &t.v[i], &why)) {
+			pack_err(&answer, &why);
+			free((char *)t.v[i].text);
+		} else {
+			pack_err(&answer, NULL);
+			t.v[n++] = t.v[i];
+		}
+	}
 	if (!failed) {
-		check_each(w, &t, &answer);
+		t.n = n;
 		failed = memory_file_fill(w->out, write_out, &writing, &err);
 	}
 	confined_reply(failed != 0, &err, &answer, -1);

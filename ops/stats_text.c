@@ -99,29 +99,10 @@ static void put_metric(FILE *f, const struct metric *m, const struct documents *
 	}
 }
 
-static void put_info(FILE *f, const struct documents *d)
-{
-	static const char name[] = "jemalloc_info";
-	struct json_object *version;
-	bool begun = false;
-
-	for (size_t i = 0; i < d->n; i++) {
-		if (!find(d->root[i], "version", &version) ||
-		    !json_object_is_type(version, json_type_string))
-			continue;
-		if (!begun)
-			prom_head(f, d->openmetrics, name, PROM_INFO, "The jemalloc in use");
-		begun = true;
-		put_process(f, name, &d->of[i]);
-		fputc(',', f);
-		prom_label(f, "version", json_object_get_string(version));
-		fputs("} 1\n", f);
-	}
-}
-
 static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics, FILE *out,
 			    struct err *err)
 {
+	static const char info[] = "jemalloc_info";
 	_cleanup_(close_documents) struct documents d = {
 		.of = v,
 		.doc = calloc(n + 1, sizeof(struct json_object *)),
@@ -129,6 +110,8 @@ static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics
 		.n = n,
 		.openmetrics = openmetrics,
 	};
+	struct json_object *version;
+	bool begun = false;
 
 	if (!d.doc || !d.root)
 		return err_no_memory(err);
@@ -137,7 +120,18 @@ static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics
 		if (!d.doc[i] || !json_object_object_get_ex(d.doc[i], "jemalloc", &d.root[i]))
 			return err_raise(err, ERROR_STATS_MALFORMED);
 	}
-	put_info(out, &d);
+	for (size_t i = 0; i < n; i++) {
+		if (!find(d.root[i], "version", &version) ||
+		    !json_object_is_type(version, json_type_string))
+			continue;
+		if (!begun)
+			prom_head(out, openmetrics, info, PROM_INFO, "The jemalloc in use");
+		begun = true;
+		put_process(out, info, &v[i]);
+		fputc(',', out);
+		prom_label(out, "version", json_object_get_string(version));
+		fputs("} 1\n", out);
+	}
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		put_metric(out, &metrics[i], &d);
 	return 0;
@@ -146,32 +140,6 @@ static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics
 /* --- statistics --- */
 
 #define LINE_MAX_BYTES 4096
-
-/* The whole text must be one object, with a member "jemalloc". */
-static int check_json(const char *text, size_t len, struct err *err)
-{
-	_cleanup_(json_close) struct json_object *doc = NULL;
-
-	if (len > INT_MAX)
-		return err_raise(err, ERROR_STATS_TOO_LARGE);
-	doc = json_parse(text, len);
-	if (!json_object_is_type(doc, json_type_object) ||
-	    !json_object_object_get_ex(doc, "jemalloc", NULL)) {
-		err_raise(err, ERROR_STATS_MALFORMED);
-		return err_advise(err, FIX_STATS_TEXT_SHOWS);
-	}
-	return 0;
-}
-
-/* JSON allows no control characters but white space, and jemalloc writes none. */
-static int check_bytes(const char *text, size_t len, struct err *err)
-{
-	for (size_t i = 0; i < len; i++)
-		if (!text[i] || text[i] == 0x7f ||
-		    ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
-			return err_raise(err, ERROR_STATS_CONTROL_CHARACTER);
-	return 0;
-}
 
 static void write_text(const char *text, size_t len, FILE *out)
 {
@@ -199,9 +167,26 @@ static void write_text(const char *text, size_t len, FILE *out)
 
 int stats_text_check(enum ops_stats_format format, const struct stats_of *of, struct err *err)
 {
+	_cleanup_(json_close) struct json_object *doc = NULL;
+	const char *text = of->text;
+
 	if (format == OPS_STATS_TEXT)
 		return 0;
-	return check_bytes(of->text, of->len, err) || check_json(of->text, of->len, err) ? -1 : 0;
+	/* JSON allows no control characters but white space, and jemalloc writes none. */
+	for (size_t i = 0; i < of->len; i++)
+		if (!text[i] || text[i] == 0x7f ||
+		    ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
+			return err_raise(err, ERROR_STATS_CONTROL_CHARACTER);
+	if (of->len > INT_MAX)
+		return err_raise(err, ERROR_STATS_TOO_LARGE);
+	/* The whole text must be one object, with a member "jemalloc". */
+	doc = json_parse(text, of->len);
+	if (!json_object_is_type(doc, json_type_object) ||
+	    !json_object_object_get_ex(doc, "jemalloc", NULL)) {
+		err_raise(err, ERROR_STATS_MALFORMED);
+		return err_advise(err, FIX_STATS_TEXT_SHOWS);
+	}
+	return 0;
 }
 
 int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,

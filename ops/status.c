@@ -40,26 +40,6 @@ static const char *const names[] = {
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
 _Static_assert(N_NAMES + 1 <= SESSION_CALLS_MAX, "status reads in one run");
 
-static int describe(struct session *s, struct ops_jemalloc *je, struct err *err)
-{
-	struct jemalloc_values ignored;
-
-	if (look_values(s, &ignored, err) || look_dump(s, &je->dump, err))
-		return -1;
-	snprintf(je->image, sizeof(je->image), "%s", s->je->image->path);
-	snprintf(je->version, sizeof(je->version), "%s", s->version);
-	snprintf(je->prefix, sizeof(je->prefix), "%s", s->je->prefix);
-	snprintf(je->conf_name, sizeof(je->conf_name), "%s", s->je->conf_name);
-	je->linkage = s->je->linkage;
-	je->others = s->n_jemallocs - 1;
-	je->by_scan = s->je->by_scan;
-	je->mallctl = s->je->mallctl;
-	je->malloc_stats_print = s->je->malloc_stats_print;
-	memcpy(je->opt, s->je->opt, sizeof(je->opt));
-	je->prof_active = s->je->prof_active;
-	return 0;
-}
-
 static int read_all(struct session *s, struct ops_value *values, struct err *err)
 {
 	struct call calls[N_NAMES + 1];
@@ -92,14 +72,28 @@ int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) struct ops_value *values = NULL;
+	struct ops_jemalloc *je = &out->jemalloc;
+	struct jemalloc_values ignored;
 
 	if (session_open(&s, pid, options, err))
 		return -1;
 	values = calloc(N_NAMES, sizeof(*values));
 	if (!values)
 		return err_no_memory(err);
-	if (read_all(&s, values, err) || describe(&s, &out->jemalloc, err))
+	if (read_all(&s, values, err) || look_values(&s, &ignored, err) ||
+	    look_dump(&s, &je->dump, err))
 		return -1;
+	snprintf(je->image, sizeof(je->image), "%s", s.je->image->path);
+	snprintf(je->version, sizeof(je->version), "%s", s.version);
+	snprintf(je->prefix, sizeof(je->prefix), "%s", s.je->prefix);
+	snprintf(je->conf_name, sizeof(je->conf_name), "%s", s.je->conf_name);
+	je->linkage = s.je->linkage;
+	je->others = s.n_jemallocs - 1;
+	je->by_scan = s.je->by_scan;
+	je->mallctl = s.je->mallctl;
+	je->malloc_stats_print = s.je->malloc_stats_print;
+	memcpy(je->opt, s.je->opt, sizeof(je->opt));
+	je->prof_active = s.je->prof_active;
 	journal_look(&s.proc, &out->recording);
 	out->cost = s.cost;
 	out->values = take_ptr(values);

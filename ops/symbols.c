@@ -78,16 +78,6 @@ static void name_confined(void *ctx)
 		errand_done(NULL, fd);
 }
 
-/* A mix of names from two programs would be wrong. */
-static int check_same(const struct session *s, uint64_t program, struct err *err)
-{
-	if (!proc_alive(&s->proc))
-		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
-	return proc_program_changed(s->proc.mm_pid, program)
-		       ? err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(s))
-		       : 0;
-}
-
 int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops_options *options,
 		int fd, struct err *err)
 {
@@ -120,8 +110,10 @@ int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops
 	apart.deadline_ms = s.timeout_ms;
 	if (render_apart(&apart, &names, &bytes, err))
 		return session_failed(&s, err);
-	return check_same(&s, program, err) ||
-			       output_copy(fd, "the names", names, bytes, s.timeout_ms, err)
-		       ? -1
-		       : 0;
+	if (!proc_alive(&s.proc))
+		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(&s));
+	/* A mix of names from two programs would be wrong. */
+	if (proc_program_changed(s.proc.mm_pid, program))
+		return err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(&s));
+	return output_copy(fd, "the names", names, bytes, s.timeout_ms, err);
 }

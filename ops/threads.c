@@ -55,22 +55,6 @@ static int may_activate(const struct session *s, const struct setting *set, stru
 	return set->active ? sampling_has_room(s, set->lg_sample, err) : 0;
 }
 
-static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)
-{
-	struct err *warning = &out->warning;
-
-	if (!set->config_prof || !set->opt_prof) {
-		err_raise(warning, ERROR_NOT_READ_AS_FALSE,
-			  .name = set->config_prof ? "opt.prof" : "config.prof");
-	} else if (!set->active && activate) {
-		err_raise(warning, ERROR_NOTHING_IS_SAMPLED);
-		err_advise(warning, FIX_ACTIVATE, .pid = out->cost.pid);
-	} else if (!set->init) {
-		err_raise(warning, ERROR_NEW_THREADS_UNSAMPLED);
-		err_advise(warning, FIX_ACTIVATE_SETS_IT, .pid = out->cost.pid);
-	}
-}
-
 int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)
 {
@@ -78,6 +62,7 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct setting set = { 0 };
 	struct visit visit = { .read_bytes = true };
+	struct err *warning = &list.warning;
 
 	if (session_open(&s, pid, options, err) || read_setting(&s, &set, err) ||
 	    (request->activate && may_activate(&s, &set, err)))
@@ -89,10 +74,20 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		return -1;
 	list.cost = s.cost;
 	list.start_time = s.proc.start_time;
-	if (!list.unasked)
-		set_warning(&set, request->activate, &list);
+	if (!list.unasked) {
+		if (!set.config_prof || !set.opt_prof) {
+			err_raise(warning, ERROR_NOT_READ_AS_FALSE,
+				  .name = set.config_prof ? "opt.prof" : "config.prof");
+		} else if (!set.active && request->activate) {
+			err_raise(warning, ERROR_NOTHING_IS_SAMPLED);
+			err_advise(warning, FIX_ACTIVATE, .pid = s.cost.pid);
+		} else if (!set.init) {
+			err_raise(warning, ERROR_NEW_THREADS_UNSAMPLED);
+			err_advise(warning, FIX_ACTIVATE_SETS_IT, .pid = s.cost.pid);
+		}
+	}
 	if (request->activate && set.active)
-		sampling_warn_hidden(&s, &list.warning);
+		sampling_warn_hidden(&s, warning);
 	*out = list;
 	list.v = NULL;
 	return 0;
@@ -108,22 +103,6 @@ static const struct ops_thread *earlier(const struct ops_threads *before, pid_t 
 	return NULL;
 }
 
-static void set_rate(struct ops_thread *t, const struct ops_thread *before)
-{
-	bool both = before && before->has_bytes && t->has_bytes;
-
-	/* Ids are reused, and counts never decrease. */
-	t->is_new = !before || (both && (before->allocated > t->allocated ||
-					 before->deallocated > t->deallocated));
-	t->has_rate = both && !t->is_new && before->read_us < t->read_us;
-	if (!t->has_rate)
-		return;
-	t->allocated_rate = (double)(t->allocated - before->allocated) * 1e6 /
-			    (double)(t->read_us - before->read_us);
-	t->deallocated_rate = (double)(t->deallocated - before->deallocated) * 1e6 /
-			      (double)(t->read_us - before->read_us);
-}
-
 static int compare_rates(const void *a, const void *b)
 {
 	const struct ops_thread *x = a, *y = b;
@@ -137,8 +116,22 @@ static int compare_rates(const void *a, const void *b)
 
 void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
 {
-	for (size_t i = 0; i < now->n; i++)
-		set_rate(&now->v[i], earlier(before, now->v[i].tid));
+	for (size_t i = 0; i < now->n; i++) {
+		struct ops_thread *t = &now->v[i];
+		const struct ops_thread *was = earlier(before, t->tid);
+		bool both = was && was->has_bytes && t->has_bytes;
+
+		/* Ids are reused, and counts never decrease. */
+		t->is_new = !was || (both && (was->allocated > t->allocated ||
+					      was->deallocated > t->deallocated));
+		t->has_rate = both && !t->is_new && was->read_us < t->read_us;
+		if (!t->has_rate)
+			continue;
+		t->allocated_rate = (double)(t->allocated - was->allocated) * 1e6 /
+				    (double)(t->read_us - was->read_us);
+		t->deallocated_rate = (double)(t->deallocated - was->deallocated) * 1e6 /
+				      (double)(t->read_us - was->read_us);
+	}
 	cost_add(&now->cost, &before->cost);
 	if (now->n)
 		qsort(now->v, now->n, sizeof(*now->v), compare_rates);

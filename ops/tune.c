@@ -20,20 +20,11 @@ static int too_old_for_prefix(const struct session *s, struct err *err)
 	return err_advise(err, FIX_DUMP_IN_TARGET_EACH);
 }
 
-/* With a prefix that cannot be written to, all dumps of the target would fail silently. */
-static int check_prefix(const struct session *s, const char *prefix, struct err *err)
-{
-	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
-
-	if (!*prefix)
-		return 0;
-	return inside_open(&in, s, prefix, true, err);
-}
-
 int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	       struct ops_prefix *out, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
 	struct call call = call_write_string("prof.prefix", prefix);
 
 	if (strlen(prefix) >= PATH_MAX - 64)
@@ -42,7 +33,8 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 		return -1;
 	if (session_older(&s, 5, 3, 0))
 		return too_old_for_prefix(&s, err);
-	if (check_prefix(&s, prefix, err) ||
+	/* With one that cannot be written to, all dumps of the target would fail silently. */
+	if ((*prefix && inside_open(&in, &s, prefix, true, err)) ||
 	    session_run(&s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
 		return -1;
 	if (call.made && call.ret == ENOENT)
@@ -56,25 +48,14 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	return 0;
 }
 
-/* The profiles that a recording compares would no longer match. */
-static int not_recorded(const struct session *s, struct err *err)
-{
-	const struct journal_state nothing = { 0 };
-	struct err why = ERR_INIT;
-
-	if (!journal_decided(&s->proc, &nothing, &why) || why.code != ERR_BUSY)
-		return 0;
-	*err = why;
-	return -1;
-}
-
 int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
 	      struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	uint64_t before = 0, after = 0, lg = (uint64_t)lg_sample;
+	const struct journal_state nothing = { 0 };
 	const struct journal_state decided = { .rate = lg_sample != OPS_LG_KEEP };
-	struct err ignored;
+	struct err why = ERR_INIT, ignored;
 	struct call calls[] = {
 		call_read("prof.lg_sample", &before, sizeof(before)),
 		{ .name = "prof.reset", .fd = -1 },
@@ -86,8 +67,14 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 			return err_raise(err, ERROR_LG_SAMPLE_OUT_OF_RANGE, .number = lg_sample);
 		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
 	}
-	if (session_open(&s, pid, options, err) || not_recorded(&s, err) ||
-	    (lg_sample != OPS_LG_KEEP && sampling_may_be_finer(&s, lg, err)) ||
+	if (session_open(&s, pid, options, err))
+		return -1;
+	/* The profiles that a recording compares would no longer match. */
+	if (journal_decided(&s.proc, &nothing, &why) && why.code == ERR_BUSY) {
+		*err = why;
+		return -1;
+	}
+	if ((lg_sample != OPS_LG_KEEP && sampling_may_be_finer(&s, lg, err)) ||
 	    session_run(&s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	for (size_t i = 0; i < 3; i++) {

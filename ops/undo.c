@@ -28,45 +28,14 @@
 #define LATE_RUNS 4
 #define LATE_MAX_MS 5000
 
-/*
- * Nothing had to be restored: the recording may have been killed just before its change, or during
- * it, and then the target itself still makes it.
- */
-static int look_again(struct session *s, const struct journal_state *state, uint64_t took_ms,
-		      struct putback *p, struct err *err)
-{
-	uint64_t late_ms = took_ms * LATE_RUNS;
-
-	if (!state->active || p->active)
-		return 0;
-	late_ms = late_ms < LATE_MS ? LATE_MS : late_ms < LATE_MAX_MS ? late_ms : LATE_MAX_MS;
-	poll(NULL, 0, (int)late_ms);
-	return putback_run(s, state, p, err);
-}
-
-static int put_back_by_poke(struct session *s, const struct journal_state *state,
-			    struct ops_undone *undone, struct err *err)
-{
-	struct ops_change change = { 0 };
-
-	if (state->thread_active_init || state->rate)
-		return err_raise(err, ERROR_UNDO_NEEDS_CALL);
-	if (state->active && poke_active(s, false, false, &change, err))
-		return -1;
-	undone->how = OPS_UNDO_DONE;
-	undone->kept = !state->active;
-	undone->active = change.before;
-	undone->cost = change.cost;
-	return 0;
-}
-
 static int put_back(const struct journal_state *state, const struct ops_options *options,
 		    struct ops_undone *undone, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options own = *options;
+	struct ops_change change = { 0 };
 	struct putback p = { 0 };
-	uint64_t began_ms = now_ms();
+	uint64_t began_ms = now_ms(), late_ms;
 
 	if (*state->image)
 		own.image = state->image;
@@ -79,12 +48,33 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 		undone->how = OPS_UNDO_ENDED;
 		return 0;
 	}
-	if (poke_is_wanted(options))
-		return put_back_by_poke(&s, state, undone, err);
+	if (poke_is_wanted(options)) {
+		if (state->thread_active_init || state->rate)
+			return err_raise(err, ERROR_UNDO_NEEDS_CALL);
+		if (state->active && poke_active(&s, false, false, &change, err))
+			return -1;
+		undone->how = OPS_UNDO_DONE;
+		undone->kept = !state->active;
+		undone->active = change.before;
+		undone->cost = change.cost;
+		return 0;
+	}
 	if (session_may_trace(&s, err) || session_find_jemalloc(&s, err) ||
-	    session_open_injector(&s, err) || putback_run(&s, state, &p, err) ||
-	    look_again(&s, state, now_ms() - began_ms, &p, err))
+	    session_open_injector(&s, err) || putback_run(&s, state, &p, err))
 		return -1;
+	/*
+	 * Nothing had to be restored: the recording may have been killed just before its change, or
+	 * during it, and then the target itself still makes it.
+	 */
+	if (state->active && !p.active) {
+		late_ms = (now_ms() - began_ms) * LATE_RUNS;
+		late_ms = late_ms < LATE_MS	  ? LATE_MS
+			  : late_ms < LATE_MAX_MS ? late_ms
+						  : LATE_MAX_MS;
+		poll(NULL, 0, (int)late_ms);
+		if (putback_run(&s, state, &p, err))
+			return -1;
+	}
 	undone->how = OPS_UNDO_DONE;
 	undone->kept = !state->active;
 	undone->active = p.active;
@@ -94,34 +84,27 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	return 0;
 }
 
-/* A recorder that was just killed may still hold its journal: it gets time to end. */
-static int open_journal(struct journal *j, pid_t pid, const struct ops_options *options,
-			struct err *err)
-{
-	const struct timespec pause = { .tv_nsec = DYING_NS };
-	uint64_t end_ms = now_ms() + ops_timeout_ms(options);
-	int ret = journal_open(j, pid, false, err);
-
-	for (int i = 0;
-	     ret && err->code == ERR_BUSY && now_ms() < end_ms && !stop_asked(options->stop_fd);
-	     i++) {
-		if (i >= DYING_TRIES && !(j->holder && proc_is_dying(j->holder)))
-			break;
-		journal_close(j);
-		nanosleep(&pause, NULL);
-		ret = journal_open(j, pid, false, err);
-	}
-	return ret;
-}
-
 /* One recording. ERR_BUSY if it is in progress. */
 static int undo_one(pid_t pid, const struct ops_options *options, struct ops_undone *out,
 		    struct err *err)
 {
+	const struct timespec pause = { .tv_nsec = DYING_NS };
 	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
 	struct ops_undone undone = { .pid = pid, .how = OPS_UNDO_NOTHING };
+	uint64_t end_ms = now_ms() + ops_timeout_ms(options);
+	int ret = journal_open(&j, pid, false, err);
 
-	if (open_journal(&j, pid, options, err))
+	/* A recorder that was just killed may still hold its journal: it gets time to end. */
+	for (int i = 0;
+	     ret && err->code == ERR_BUSY && now_ms() < end_ms && !stop_asked(options->stop_fd);
+	     i++) {
+		if (i >= DYING_TRIES && !(j.holder && proc_is_dying(j.holder)))
+			break;
+		journal_close(&j);
+		nanosleep(&pause, NULL);
+		ret = journal_open(&j, pid, false, err);
+	}
+	if (ret)
 		return -1;
 	memcpy(undone.comm, j.state.comm, sizeof(undone.comm));
 	if (j.written && put_back(&j.state, options, &undone, err))

@@ -38,23 +38,11 @@ static int parse_amount(const char *text, struct until *u, struct err *err)
 	return bytes ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 }
 
-/* "min", or "5min". */
-static int parse_within(const char *text, struct until *u, struct err *err)
-{
-	char whole[TEXT_SIZE + 1];
-
-	/* A unit without a number means one of it. */
-	snprintf(whole, sizeof(whole), "%s%s", isalpha((unsigned char)*text) ? "1" : "", text);
-	if (text_duration_parse(whole, &u->within_ms, err))
-		return -1;
-	return u->within_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
-}
-
 int until_parse(const char *text, struct until *out, struct err *err)
 {
 	struct until u = { .of = UNTIL_RSS };
 	const char *at = text, *slash;
-	char amount[TEXT_SIZE];
+	char amount[TEXT_SIZE], within[TEXT_SIZE + 1];
 
 	if (text_begins(text, "growth>")) {
 		at += strlen("growth");
@@ -70,8 +58,16 @@ int until_parse(const char *text, struct until *out, struct err *err)
 	slash = strchr(at, '/');
 	snprintf(amount, sizeof(amount), "%.*s", (int)(slash ? slash - at : (ptrdiff_t)strlen(at)),
 		 at);
-	if (parse_amount(amount, &u, err) || (slash && parse_within(slash + 1, &u, err)))
+	if (parse_amount(amount, &u, err))
 		return err_within(err, ERROR_IN_UNTIL);
+	if (slash) {
+		/* "min", or "5min": a unit without a number means one of it. */
+		snprintf(within, sizeof(within), "%s%s",
+			 isalpha((unsigned char)slash[1]) ? "1" : "", slash + 1);
+		if (text_duration_parse(within, &u.within_ms, err) ||
+		    (!u.within_ms && err_raise(err, ERROR_MUST_BE_MORE_THAN_0)))
+			return err_within(err, ERROR_IN_UNTIL);
+	}
 	if (slash && !u.growth) /* a rate only applies to growth */
 		return unknown(text, err);
 	*out = u;

@@ -77,42 +77,15 @@ static void add_reads(struct reads *r, struct ops_value *values, size_t n, bool 
 	}
 }
 
-/* All in one run: first what may be read whatever opt.prof is, then the rest. */
-static int read_all(struct session *s, struct ops_value *values, size_t n, struct err *err)
-{
-	struct reads r = { .n = 0 };
-	struct run run = { .calls = r.calls };
-	bool stale = false;
-
-	for (size_t i = 0; i < n; i++)
-		stale |= values[i].ctl->needs_epoch;
-	/* Statistics are from the last epoch: begin a new one. */
-	if (stale) {
-		r.of[r.n] = NULL;
-		r.calls[r.n++] = call_write("epoch", &epoch, sizeof(epoch));
-	}
-	add_reads(&r, values, n, false);
-	run.n_unconditional = r.n;
-	add_reads(&r, values, n, true);
-	run.n = r.n;
-	run.gated = run.n_unconditional < run.n;
-	if (session_run(s, &run, err))
-		return -1;
-	for (size_t i = 0; i < r.n; i++) {
-		if (r.of[i] ? value_take(s, &r.calls[i], r.of[i], err)
-			    : !call_succeeded(&r.calls[i]) &&
-				      session_call_failed(s, &r.calls[i], err))
-			return -1;
-	}
-	return 0;
-}
-
 int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_options *options,
 	    struct ops_value *values, struct ops_cost *cost, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_value read[OPS_NAMES_MAX];
+	struct reads r = { .n = 0 };
+	struct run run = { .calls = r.calls };
 	const struct mallctl *ctl;
+	bool stale = false;
 
 	if (n > OPS_NAMES_MAX)
 		return err_raise(err, ERROR_TOO_MANY_NAMES, .limit = OPS_NAMES_MAX);
@@ -123,8 +96,29 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 			return err_raise(err, ERROR_NAME_WRITE_ONLY, .name = names[i]);
 		value_init(&read[i], names[i], ctl);
 	}
-	if (session_open(&s, pid, options, err) || read_all(&s, read, n, err))
+	if (session_open(&s, pid, options, err))
 		return -1;
+	for (size_t i = 0; i < n; i++)
+		stale |= read[i].ctl->needs_epoch;
+	/* Statistics are from the last epoch: begin a new one. */
+	if (stale) {
+		r.of[r.n] = NULL;
+		r.calls[r.n++] = call_write("epoch", &epoch, sizeof(epoch));
+	}
+	/* All in one run: first what may be read whatever opt.prof is, then the rest. */
+	add_reads(&r, read, n, false);
+	run.n_unconditional = r.n;
+	add_reads(&r, read, n, true);
+	run.n = r.n;
+	run.gated = run.n_unconditional < run.n;
+	if (session_run(&s, &run, err))
+		return -1;
+	for (size_t i = 0; i < r.n; i++) {
+		if (r.of[i] ? value_take(&s, &r.calls[i], r.of[i], err)
+			    : !call_succeeded(&r.calls[i]) &&
+				      session_call_failed(&s, &r.calls[i], err))
+			return -1;
+	}
 	memcpy(values, read, n * sizeof(*read));
 	*cost = s.cost;
 	return 0;
@@ -169,28 +163,6 @@ static int parse_set(const char *name, const char *text, const struct mallctl **
 	return 0;
 }
 
-static int run_set(struct session *s, const union mallctl_value *v, struct ops_set *set,
-		   struct err *err)
-{
-	size_t size = set->ctl->type == MALLCTL_VOID ? 0 : mallctl_size(set->ctl->type);
-	const char *name = set->before.name;
-	struct call calls[2] = { call_write(name, size ? v->bytes : NULL, size) };
-	size_t n = 1;
-
-	if (set->readable) {
-		calls[0] = call_swap(name, set->before.v.bytes, v->bytes, size);
-		calls[n++] = value_call(&set->after);
-	}
-	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = set->ctl->needs_prof },
-			err))
-		return -1;
-	if (value_take(s, &calls[0], &set->before, err) ||
-	    (n == 2 && value_take(s, &calls[1], &set->after, err)))
-		return -1;
-	set->changed = !set->readable || memcmp(set->before.v.bytes, set->after.v.bytes, size) != 0;
-	return 0;
-}
-
 int ops_set(pid_t pid, const char *name, const char *text, const struct ops_options *options,
 	    struct ops_set *out, struct err *err)
 {
@@ -202,6 +174,8 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 		.thread_active_init = !strcmp(name, "prof.thread_active_init"),
 		.rate = !strcmp(name, "prof.reset") && text,
 	};
+	struct call calls[2];
+	size_t n = 1, size;
 	struct err ignored;
 
 	if (parse_set(name, text, &set.ctl, &v, err))
@@ -212,9 +186,22 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	if (session_open(&s, pid, options, err) ||
 	    (!strcmp(name, "prof.active") && v.b && sampling_may_begin(&s, OPS_LG_KEEP, err)) ||
 	    (decided.rate && sampling_may_be_finer(&s, v.u64, err)) ||
-	    (!strcmp(name, "prof.gdump") && v.b && sampling_may_gdump(&s, err)) ||
-	    run_set(&s, &v, &set, err))
+	    (!strcmp(name, "prof.gdump") && v.b && sampling_may_gdump(&s, err)))
 		return -1;
+	size = set.ctl->type == MALLCTL_VOID ? 0 : mallctl_size(set.ctl->type);
+	if (set.readable) {
+		calls[0] = call_swap(name, set.before.v.bytes, v.bytes, size);
+		calls[n++] = value_call(&set.after);
+	} else {
+		calls[0] = call_write(name, size ? v.bytes : NULL, size);
+	}
+	if (session_run(&s, &(struct run){ .calls = calls, .n = n, .gated = set.ctl->needs_prof },
+			err))
+		return -1;
+	if (value_take(&s, &calls[0], &set.before, err) ||
+	    (set.readable && value_take(&s, &calls[1], &set.after, err)))
+		return -1;
+	set.changed = !set.readable || memcmp(set.before.v.bytes, set.after.v.bytes, size) != 0;
 	set.cost = s.cost;
 	*out = set;
 	/* If that fails, undo restores what the journal says, regardless of this change. */
