@@ -22,14 +22,6 @@ static void close_bounding(struct bounding *b)
 	free(b->keep);
 }
 
-static bool counts(const struct profile_stack *s)
-{
-	for (int t = 0; t < PROFILE_TYPES; t++)
-		if (s->value[t] != 0)
-			return true;
-	return false;
-}
-
 /* Ties keep their order. */
 static int largest_first(const void *a, const void *b, void *ctx)
 {
@@ -79,15 +71,6 @@ static struct profile_stack make_other(struct profile *p)
 	return other;
 }
 
-static void add(struct profile_stack *to, const struct profile_stack *from)
-{
-	for (int t = 0; t < PROFILE_TYPES; t++) {
-		to->value[t] += from->value[t];
-		to->sampled[t] += from->sampled[t];
-		to->variance[t] += from->variance[t];
-	}
-}
-
 int profile_bound(struct profile *p, size_t max, enum profile_type type, struct err *err)
 {
 	_cleanup_(close_bounding) struct bounding b = { .p = p, .type = type };
@@ -100,9 +83,14 @@ int profile_bound(struct profile *p, size_t max, enum profile_type type, struct 
 	b.keep = calloc(p->n_stacks, sizeof(*b.keep));
 	if (!b.order || !b.keep)
 		return err_no_memory(err);
-	for (size_t i = 0; i < p->n_stacks; i++)
-		if (counts(&p->stacks[i]))
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		bool counts = false;
+
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			counts |= p->stacks[i].value[t] != 0;
+		if (counts)
 			b.order[b.n++] = (uint32_t)i;
+	}
 	if (b.n <= max)
 		return 0;
 	if (!make_room(p))
@@ -112,10 +100,17 @@ int profile_bound(struct profile *p, size_t max, enum profile_type type, struct 
 		b.keep[b.order[i]] = true;
 	other = make_other(p);
 	for (size_t i = 0; i < p->n_stacks; i++) {
-		if (b.keep[i])
-			p->stacks[n++] = p->stacks[i];
-		else
-			add(&other, &p->stacks[i]);
+		const struct profile_stack *s = &p->stacks[i];
+
+		if (b.keep[i]) {
+			p->stacks[n++] = *s;
+			continue;
+		}
+		for (int t = 0; t < PROFILE_TYPES; t++) {
+			other.value[t] += s->value[t];
+			other.sampled[t] += s->sampled[t];
+			other.variance[t] += s->variance[t];
+		}
 	}
 	p->stacks[n++] = other;
 	p->n_stacks = n;

@@ -161,11 +161,6 @@ struct stack_key {
 	uint32_t depth, thread;
 };
 
-static uint64_t hash_of(const struct stack_key *k)
-{
-	return hashmap_hash(k->frames, k->depth * sizeof(*k->frames), hashmap_hash_u64(k->thread));
-}
-
 static bool is_stack(const void *ctx, uint32_t i)
 {
 	const struct stack_key *k = ctx;
@@ -178,35 +173,13 @@ static bool is_stack(const void *ctx, uint32_t i)
 /* The index of that stack; if there is none, it is added as `next`. */
 static uint32_t find(struct combine *c, const struct stack_key *k, uint32_t next)
 {
-	uint64_t hash = hash_of(k);
+	uint64_t hash =
+		hashmap_hash(k->frames, k->depth * sizeof(*k->frames), hashmap_hash_u64(k->thread));
 	uint32_t at = hashmap_find(&c->stacks, hash, is_stack, k);
 
 	if (at != HASHMAP_NONE)
 		return at;
 	return hashmap_add(&c->stacks, hash, next) ? next : HASHMAP_NONE;
-}
-
-static bool index_stacks(struct combine *c)
-{
-	const struct profile *p = c->into;
-
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		const struct profile_stack *s = &p->stacks[i];
-		const struct stack_key k = { p, p->frames + s->first, s->depth, s->thread };
-
-		if (find(c, &k, (uint32_t)i) == HASHMAP_NONE)
-			return false;
-	}
-	return true;
-}
-
-static void add_values(struct profile_stack *to, const struct profile_stack *from, double sign)
-{
-	for (int i = 0; i < PROFILE_TYPES; i++) {
-		to->value[i] += sign * from->value[i];
-		to->sampled[i] += sign * from->sampled[i];
-		to->variance[i] += from->variance[i];
-	}
 }
 
 static int add_stack(struct combine *c, const struct profile_stack *from, struct err *err)
@@ -232,7 +205,11 @@ static int add_stack(struct combine *c, const struct profile_stack *from, struct
 		p->stacks[p->n_stacks++] = s;
 		p->n_frames += s.depth;
 	}
-	add_values(&p->stacks[at], from, c->sign);
+	for (int i = 0; i < PROFILE_TYPES; i++) {
+		p->stacks[at].value[i] += c->sign * from->value[i];
+		p->stacks[at].sampled[i] += c->sign * from->sampled[i];
+		p->stacks[at].variance[i] += from->variance[i];
+	}
 	return 0;
 }
 
@@ -288,8 +265,15 @@ static int combine(struct profile *into, const struct profile *other, double sig
 		err_raise(err, ERROR_COUNTS_DIFFER);
 		return err_advise(err, FIX_COMBINE_ALIKE);
 	}
-	if (!c.delta || !c.address || !c.thread || !index_stacks(&c))
+	if (!c.delta || !c.address || !c.thread)
 		return no_memory(err);
+	for (size_t i = 0; i < into->n_stacks; i++) {
+		const struct profile_stack *s = &into->stacks[i];
+		const struct stack_key k = { into, into->frames + s->first, s->depth, s->thread };
+
+		if (find(&c, &k, (uint32_t)i) == HASHMAP_NONE)
+			return no_memory(err);
+	}
 	if (mapping_move(into, other, c.delta, err) || move_addresses(&c, err) ||
 	    move_threads(&c, err))
 		return -1;

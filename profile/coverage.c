@@ -12,14 +12,6 @@
 #define WORTH_PART 0.05 /* jemalloc's count and its dump are not taken at the same moment */
 #define ERRORS 3	/* standard errors */
 
-/* Bytes that were allocated because objects were sampled, not by the program. */
-static double promoted(const struct profile_stack *s)
-{
-	double objects = s->sampled[PROFILE_INUSE_OBJECTS];
-
-	return fmax(objects * LARGE_MINCLASS - s->sampled[PROFILE_INUSE_SPACE], 0);
-}
-
 struct profile_coverage profile_coverage_of(const struct profile *p)
 {
 	struct profile_coverage c = {
@@ -30,9 +22,14 @@ struct profile_coverage profile_coverage_of(const struct profile *p)
 	if (!profile_knows(p, PROFILE_INUSE_SPACE))
 		return (struct profile_coverage){ .from_start = TRI_UNKNOWN };
 	for (size_t i = 0; i < p->n_stacks; i++) {
-		c.in_use += p->stacks[i].value[PROFILE_INUSE_SPACE];
-		c.variance += p->stacks[i].variance[PROFILE_INUSE_SPACE];
-		c.added += promoted(&p->stacks[i]);
+		const struct profile_stack *s = &p->stacks[i];
+
+		c.in_use += s->value[PROFILE_INUSE_SPACE];
+		c.variance += s->variance[PROFILE_INUSE_SPACE];
+		/* What was allocated because objects were sampled, not by the program. */
+		c.added += fmax(s->sampled[PROFILE_INUSE_OBJECTS] * LARGE_MINCLASS -
+					s->sampled[PROFILE_INUSE_SPACE],
+				0);
 	}
 	c.allocated = fmax(c.allocated - c.added, 0);
 	if (p->facts.opt_active && !strcmp(p->facts.opt_active, "true"))

@@ -133,23 +133,6 @@ static int by_name(const void *a, const void *b, void *functions)
 		      f[((const struct profile_change *)b)->at].name);
 }
 
-/* Join adjacent rows with one name, which several functions may have. */
-static void add_up(struct profile_diff *d, const struct profile_function *functions)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->n; i++) {
-		struct profile_change *to = n ? &d->v[n - 1] : NULL;
-		const struct profile_change *c = &d->v[i];
-
-		if (!to || strcmp(functions[to->at].name, functions[c->at].name) != 0)
-			d->v[n++] = *c;
-		else
-			add(to, c);
-	}
-	d->n = n;
-}
-
 /* As change_of(), for the innermost function of stack number `stack`; false: it has no call. */
 static bool change_of_function(const struct profile_series *s, size_t stack,
 			       struct profile_change *out)
@@ -163,11 +146,13 @@ static bool change_of_function(const struct profile_series *s, size_t stack,
 	return true;
 }
 
-/* Sorted by name. */
+/* One row for each name, sorted by name. */
 static int find_functions(const struct profile_series *series, struct profile_diff *out,
 			  struct err *err)
 {
 	const struct profile *all = &series->all;
+	struct profile_function *functions = all->symbols->functions;
+	size_t n = 0;
 
 	out->v = calloc(all->n_stacks + 1, sizeof(*out->v));
 	if (!out->v)
@@ -178,8 +163,18 @@ static int find_functions(const struct profile_series *series, struct profile_di
 		if (change_of_function(series, i, c) && is_there(c))
 			out->n++;
 	}
-	qsort_r(out->v, out->n, sizeof(*out->v), by_name, all->symbols->functions);
-	add_up(out, all->symbols->functions);
+	qsort_r(out->v, out->n, sizeof(*out->v), by_name, functions);
+	/* Several functions may have one name. */
+	for (size_t i = 0; i < out->n; i++) {
+		struct profile_change *to = n ? &out->v[n - 1] : NULL;
+		const struct profile_change *c = &out->v[i];
+
+		if (!to || strcmp(functions[to->at].name, functions[c->at].name) != 0)
+			out->v[n++] = *c;
+		else
+			add(to, c);
+	}
+	out->n = n;
 	return 0;
 }
 

@@ -45,19 +45,10 @@ void regex_close(struct regex **re)
 	regex_free(*re);
 }
 
-static int compile_failed(const char *what, const char *pattern, int code, size_t at,
-			  struct err *err)
-{
-	PCRE2_UCHAR why[128];
-
-	pcre2_get_error_message(code, why, sizeof(why));
-	return err_raise(err, ERROR_PATTERN_MALFORMED, .name = what, .text = pattern,
-			 .number = (int64_t)at, .what = (const char *)why);
-}
-
 int regex_new(const char *what, const char *pattern, struct regex **out, struct err *err)
 {
 	struct regex *re = calloc(1, sizeof(*re));
+	PCRE2_UCHAR why[128];
 	PCRE2_SIZE at;
 	int code;
 
@@ -67,7 +58,9 @@ int regex_new(const char *what, const char *pattern, struct regex **out, struct 
 	re->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &code, &at, NULL);
 	if (!re->code) {
 		regex_free(re);
-		return compile_failed(what, pattern, code, at, err);
+		pcre2_get_error_message(code, why, sizeof(why));
+		return err_raise(err, ERROR_PATTERN_MALFORMED, .name = what, .text = pattern,
+				 .number = (int64_t)at, .what = (const char *)why);
 	}
 	re->data = pcre2_match_data_create(1, NULL);
 	re->context = pcre2_match_context_create(NULL);
@@ -146,21 +139,6 @@ static int no_memory(struct err *err)
 
 /* --- the allocator --- */
 
-/*
- * Drop all lines of a location up to the outermost call of the allocator, in every stack. Whether
- * more goes depends on the frames outside of it.
- */
-static void cut_location(const struct profile_symbols *s, struct profile_location *at)
-{
-	for (uint32_t i = at->n; i-- > 0;) {
-		if (!s->functions[s->lines[at->first + i].function].allocator)
-			continue;
-		at->first += i + 1;
-		at->n -= i + 1;
-		return;
-	}
-}
-
 /* As profile_stack_start(), whose loop over every call of every stack would be slow. */
 static int cut_allocator(struct profile *p, struct err *err)
 {
@@ -170,11 +148,19 @@ static int cut_allocator(struct profile *p, struct err *err)
 
 	if (!cut)
 		return err_no_memory(err);
+	/*
+	 * Drop all lines of a location up to the outermost call of the allocator, in every stack.
+	 * Whether more goes depends on the frames outside of it.
+	 */
 	for (size_t i = 0; i < s->n_locations; i++) {
-		uint32_t n = s->locations[i].n;
+		struct profile_location *at = &s->locations[i];
+		uint32_t n = at->n;
 
-		cut_location(s, &s->locations[i]);
-		cut[i] = s->locations[i].n < n;
+		while (n && !s->functions[s->lines[at->first + n - 1].function].allocator)
+			n--;
+		at->first += n;
+		at->n -= n;
+		cut[i] = n > 0;
 	}
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		struct profile_stack *stack = &p->stacks[i];
@@ -192,16 +178,6 @@ static int cut_allocator(struct profile *p, struct err *err)
 }
 
 /* --- calls --- */
-
-/* Which functions match; each is matched once. */
-static bool *match_functions(const struct profile_symbols *s, struct regex *re)
-{
-	bool *matches = calloc(s->n_functions + 1, sizeof(*matches));
-
-	for (size_t i = 0; matches && i < s->n_functions; i++)
-		matches[i] = regex_matches_name(re, s->functions[i].name);
-	return matches;
-}
 
 /* The calls to keep, those that match or those that do not. */
 struct choice {
@@ -240,15 +216,17 @@ static void choose_each(struct profile_symbols *s, struct profile_location *at,
 static int select_calls(struct profile_symbols *s, choose_fn *choose, struct regex *re,
 			bool keep_matching, struct err *err)
 {
-	_cleanup_(cleanup_free) bool *matches = re ? match_functions(s, re) : NULL;
-	const struct choice choice = { matches, keep_matching };
+	_cleanup_(cleanup_free) bool *matches = NULL;
 
 	if (!re)
 		return 0;
+	matches = calloc(s->n_functions + 1, sizeof(*matches));
 	if (!matches)
 		return no_memory(err);
+	for (size_t i = 0; i < s->n_functions; i++)
+		matches[i] = regex_matches_name(re, s->functions[i].name);
 	for (size_t i = 0; i < s->n_locations; i++)
-		choose(s, &s->locations[i], &choice);
+		choose(s, &s->locations[i], &(struct choice){ matches, keep_matching });
 	return regex_check(re, err);
 }
 
@@ -277,16 +255,6 @@ static bool address_matches(const struct profile *p, size_t address, struct rege
 	return false;
 }
 
-static bool stack_matches(const struct profile *p, const struct profile_stack *s,
-			  const bool *matches)
-{
-	for (uint32_t i = 0; i < s->depth; i++) {
-		if (matches[p->frames[s->first + i]])
-			return true;
-	}
-	return false;
-}
-
 static int select_stacks(struct profile *p, struct regex *re, bool keep_matching, struct err *err)
 {
 	_cleanup_(cleanup_free) bool *matches = NULL;
@@ -300,7 +268,12 @@ static int select_stacks(struct profile *p, struct regex *re, bool keep_matching
 	for (size_t i = 0; i < p->n_addresses; i++)
 		matches[i] = p->symbols->locations[i].n && address_matches(p, i, re);
 	for (size_t i = 0; i < p->n_stacks; i++) {
-		if (stack_matches(p, &p->stacks[i], matches) == keep_matching)
+		const uint32_t *frame = p->frames + p->stacks[i].first;
+		bool any = false;
+
+		for (uint32_t j = 0; j < p->stacks[i].depth && !any; j++)
+			any = matches[frame[j]];
+		if (any == keep_matching)
 			p->stacks[n++] = p->stacks[i];
 	}
 	p->n_stacks = n;
@@ -312,6 +285,7 @@ static int select_stacks(struct profile *p, struct regex *re, bool keep_matching
 /* Drop frames with an empty location, and stacks that lost all their frames. */
 static void drop_empty(struct profile *p)
 {
+	struct profile_symbols *symbols = p->symbols;
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n_stacks; i++) {
@@ -321,7 +295,7 @@ static void drop_empty(struct profile *p)
 		for (uint32_t j = 0; j < s.depth; j++) {
 			uint32_t address = p->frames[s.first + j];
 
-			if (p->symbols->locations[address].n)
+			if (symbols->locations[address].n)
 				p->frames[s.first + depth++] = address;
 		}
 		s.depth = depth;
@@ -329,14 +303,10 @@ static void drop_empty(struct profile *p)
 			p->stacks[n++] = s;
 	}
 	p->n_stacks = n;
-}
-
-/* By contract every address has a line; no stack uses the empty ones. */
-static void fill_empty(struct profile_symbols *s)
-{
-	for (size_t i = 0; i < s->n_locations; i++) {
-		if (!s->locations[i].n)
-			s->locations[i] = (struct profile_location){ .first = 0, .n = 1 };
+	/* By contract every address has a line; no stack uses the empty ones. */
+	for (size_t i = 0; i < symbols->n_locations; i++) {
+		if (!symbols->locations[i].n)
+			symbols->locations[i] = (struct profile_location){ .first = 0, .n = 1 };
 	}
 }
 
@@ -361,6 +331,5 @@ int profile_filter(struct profile *profile, const struct profile_filter *how, st
 	    select_calls(s, choose_each, f.hide, false, err))
 		return -1;
 	drop_empty(profile);
-	fill_empty(s);
 	return 0;
 }

@@ -111,13 +111,6 @@ static void drop_type(char *s)
 		drop(s, begin);
 }
 
-/* The ABI tags of libc++ and libstdc++: "f[abi:cxx11]" becomes "f". */
-static void drop_tags(char *s)
-{
-	for (char *at = s, *end; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
-		drop(at, end + 1);
-}
-
 /* Drop the outermost namespace. False: there is none. */
 static bool drop_namespace(char *s)
 {
@@ -155,26 +148,6 @@ static void cut(char *s, size_t width)
 	drop(from + sizeof(dots) - 1, to);
 }
 
-static void shorten(char *s, size_t width)
-{
-	if (text_columns(s) > width) {
-		drop_arguments(s);
-		drop_type(s);
-	}
-	if (text_columns(s) > width)
-		drop_template_arguments(s);
-	while (text_columns(s) > width && drop_namespace(s))
-		;
-}
-
-/* The length of an address before the name: "0x401136 ". */
-static size_t address_of(const char *s)
-{
-	size_t n = text_begins(s, "0x") ? 2 + strspn(s + 2, "0123456789abcdef") : 0;
-
-	return n && s[n] == ' ' ? n + 1 : 0;
-}
-
 /* The part after the name, " src/a.c:12"; the end of `s` if there is none. */
 static const char *place_of(const char *s)
 {
@@ -185,9 +158,11 @@ static const char *place_of(const char *s)
 
 const char *profile_name_fit(const char *name, size_t width, char *buf, size_t size)
 {
-	const char *begin = name + address_of(name), *place = place_of(begin);
+	/* An address before the name: "0x401136 ". */
+	size_t n = text_begins(name, "0x") ? 2 + strspn(name + 2, "0123456789abcdef") : 0;
+	const char *begin = n && name[n] == ' ' ? name + n + 1 : name, *place = place_of(begin);
 	char file[FILE_MAX + 1] = "";
-	size_t used;
+	size_t used, left;
 
 	if (width < PROFILE_FIT_MIN)
 		width = PROFILE_FIT_MIN;
@@ -199,7 +174,15 @@ const char *profile_name_fit(const char *name, size_t width, char *buf, size_t s
 		snprintf(file, sizeof(file), " %s", text_file_name(place + 1));
 	used = (size_t)(begin - name) + text_columns(file);
 	snprintf(buf, size, "%.*s", (int)(place - begin), begin);
-	shorten(buf, width > used ? width - used : 0);
+	left = width > used ? width - used : 0;
+	if (text_columns(buf) > left) {
+		drop_arguments(buf);
+		drop_type(buf);
+	}
+	if (text_columns(buf) > left)
+		drop_template_arguments(buf);
+	while (text_columns(buf) > left && drop_namespace(buf))
+		;
 	if (strlen(buf) + (size_t)(begin - name) + strlen(file) < size) {
 		memmove(buf + (begin - name), buf, strlen(buf) + 1);
 		memcpy(buf, name, (size_t)(begin - name));
@@ -210,30 +193,27 @@ const char *profile_name_fit(const char *name, size_t width, char *buf, size_t s
 	return buf;
 }
 
-/* Does a compiler's suffix for a part of a C function begin here? Go has "package.Function". */
-static bool is_piece(const char *s)
-{
-	static const char *const pieces[] = { ".part.", ".constprop.", ".isra.",     ".cold",
-					      ".llvm.", ".lto_priv.",  ".localalias" };
-
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
-		if (text_begins(s, pieces[i]))
-			return true;
-	return *s == '.' && isdigit((unsigned char)s[1]);
-}
-
 const char *profile_name_bare(const char *name, char *buf, size_t size)
 {
+	/* A compiler's suffixes for parts of a C function. Go has "package.Function". */
+	static const char *const pieces[] = { ".part.", ".constprop.", ".isra.",     ".cold",
+					      ".llvm.", ".lto_priv.",  ".localalias" };
 	size_t len;
+	bool piece;
 
 	snprintf(buf, size, "%s", name);
-	drop_tags(buf);
+	/* The ABI tags of libc++ and libstdc++: "f[abi:cxx11]" becomes "f". */
+	for (char *at = buf, *end; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
+		drop(at, end + 1);
 	drop_arguments(buf);
 	drop_template_arguments(buf);
 	drop_type(buf);
 	buf[end_of_name(buf) - buf] = '\0';
 	len = strspn(buf, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	if (len && is_piece(buf + len))
+	piece = buf[len] == '.' && isdigit((unsigned char)buf[len + 1]);
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+		piece |= text_begins(buf + len, pieces[i]);
+	if (len && piece)
 		buf[len] = '\0';
 	return buf;
 }

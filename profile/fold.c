@@ -99,27 +99,6 @@ static bool is_folded(const struct folding *f, uint32_t location, uint32_t line,
 	return *allocates || !s->functions[function].known;
 }
 
-static int prepare(struct folding *f, const struct profile_fold *how, struct err *err)
-{
-	const struct profile_symbols *s = f->p->symbols;
-	bool ignored;
-
-	f->allocates = calloc(s->n_functions + 1, sizeof(*f->allocates));
-	f->taken = calloc(s->n_functions + 1, sizeof(*f->taken));
-	f->may_begin = calloc(s->n_locations + 1, sizeof(*f->may_begin));
-	f->cut = calloc(s->n_locations + 1, sizeof(*f->cut));
-	if (!f->allocates || !f->taken || !f->may_begin || !f->cut)
-		return err_no_memory(err);
-	if (match(f, shipped, true, err))
-		return -1;
-	for (size_t i = 0; i < how->n_also; i++)
-		if (match(f, how->also[i], false, err))
-			return -1;
-	for (uint32_t i = 0; i < s->n_locations; i++)
-		f->may_begin[i] = s->locations[i].n && is_folded(f, i, 0, &ignored);
-	return 0;
-}
-
 static void note(struct folding *f, uint32_t location, uint32_t lines)
 {
 	const struct profile_symbols *s = f->p->symbols;
@@ -166,10 +145,22 @@ int profile_fold(struct profile *profile, const struct profile_fold *how, size_t
 {
 	_cleanup_(close_folding) struct folding f = { .p = profile };
 	struct profile_symbols *s = profile->symbols;
+	bool ignored;
 
 	*n_folded = 0;
-	if (prepare(&f, how, err))
+	f.allocates = calloc(s->n_functions + 1, sizeof(*f.allocates));
+	f.taken = calloc(s->n_functions + 1, sizeof(*f.taken));
+	f.may_begin = calloc(s->n_locations + 1, sizeof(*f.may_begin));
+	f.cut = calloc(s->n_locations + 1, sizeof(*f.cut));
+	if (!f.allocates || !f.taken || !f.may_begin || !f.cut)
+		return err_no_memory(err);
+	if (match(&f, shipped, true, err))
 		return -1;
+	for (size_t i = 0; i < how->n_also; i++)
+		if (match(&f, how->also[i], false, err))
+			return -1;
+	for (uint32_t i = 0; i < s->n_locations; i++)
+		f.may_begin[i] = s->locations[i].n && is_folded(&f, i, 0, &ignored);
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		fold_stack(&f, &profile->stacks[i]);
 	/* For all stacks: what was inlined is the same wherever the location is innermost. */

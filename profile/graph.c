@@ -26,11 +26,6 @@ static void builder_fini(struct builder *b)
 	free(b->edge_seen);
 }
 
-static bool keeps(const struct builder *b, uint32_t function)
-{
-	return !b->keep || b->keep[function];
-}
-
 /* The edge between two functions, added if there is none; HASHMAP_NONE without memory. */
 static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
 {
@@ -49,45 +44,39 @@ static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
 	return (uint32_t)g->n_edges++;
 }
 
-/* Count path number `n` for the edge from its function number `outer` to `inner`. */
-static bool add_edge(struct builder *b, const struct profile_path *path, uint32_t n, uint32_t outer,
-		     uint32_t inner)
-{
-	uint32_t at = edge_between(b, path->function[outer], path->function[inner]);
-
-	if (at == HASHMAP_NONE)
-		return false;
-	b->graph.edges[at].residual |= outer + 1 < inner;
-	if (b->edge_seen[at] == n)
-		return true;
-	b->edge_seen[at] = n;
-	b->graph.edges[at].weight += path->value[b->type];
-	b->graph.edges[at].variance += path->variance[b->type];
-	return true;
-}
-
+/* Count path number `n`: each function and each edge once. */
 static bool add_path(struct builder *b, const struct profile_path *path, uint32_t n)
 {
-	uint32_t outer = HASHMAP_NONE;
+	double value = path->value[b->type], variance = path->variance[b->type];
+	uint32_t outer = HASHMAP_NONE, at;
 
-	b->graph.total += path->value[b->type];
-	b->graph.size += fabs(path->value[b->type]);
+	b->graph.total += value;
+	b->graph.size += fabs(value);
 	for (uint32_t i = 0; i < path->depth; i++) {
 		struct profile_node *node = &b->graph.nodes[path->function[i]];
 
-		if (!keeps(b, path->function[i]))
+		if (b->keep && !b->keep[path->function[i]])
 			continue;
 		if (b->node_seen[path->function[i]] != n) {
 			b->node_seen[path->function[i]] = n;
-			node->cum += path->value[b->type];
-			node->cum_variance += path->variance[b->type];
+			node->cum += value;
+			node->cum_variance += variance;
 		}
 		if (i + 1 == path->depth) {
-			node->flat += path->value[b->type];
-			node->flat_variance += path->variance[b->type];
+			node->flat += value;
+			node->flat_variance += variance;
 		}
-		if (outer != HASHMAP_NONE && !add_edge(b, path, n, outer, i))
-			return false;
+		if (outer != HASHMAP_NONE) {
+			at = edge_between(b, path->function[outer], path->function[i]);
+			if (at == HASHMAP_NONE)
+				return false;
+			b->graph.edges[at].residual |= outer + 1 < i;
+			if (b->edge_seen[at] != n) {
+				b->edge_seen[at] = n;
+				b->graph.edges[at].weight += value;
+				b->graph.edges[at].variance += variance;
+			}
+		}
 		outer = i;
 	}
 	return true;

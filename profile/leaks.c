@@ -156,23 +156,31 @@ static bool put_part(struct rows *r, uint32_t part, struct profile_line *lines)
 	return true;
 }
 
-static bool is_there(const struct profile_series *s, size_t part)
+static int fill(struct rows *r, struct err *err)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (profile_series_value(s, i, part) != 0)
-			return true;
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+	size_t n = r->series->all.n_stacks, profiles = r->series->n, at = 0;
+
+	r->owner = calloc(n + 1, sizeof(*r->owner));
+	r->curve = (struct trend_curve){ r->times, calloc(profiles, sizeof(double)),
+					 calloc(profiles, sizeof(double)) };
+	if (!lines || !r->owner || !r->curve.value || !r->curve.variance)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		bool there = false;
+
+		for (size_t k = 0; k < profiles && !there; k++)
+			there = profile_series_value(r->series, k, i) != 0;
+		if (there && !put_part(r, (uint32_t)i, lines))
+			return err_no_memory(err);
 	}
-	return false;
-}
-
-/* Convert the rows of each part to the parts of each row. */
-static bool turn(struct rows *r)
-{
-	size_t at = 0;
-
+	if (!r->n)
+		return err_raise(err, ERROR_NOTHING_SAMPLED, .count = (int64_t)profiles);
+	/* Convert the rows of each part to the parts of each row. */
 	r->parts = calloc(r->n_members + 1, sizeof(*r->parts));
 	if (!r->parts)
-		return false;
+		return err_no_memory(err);
 	for (size_t i = 0; i < r->n; i++) {
 		r->v[i].first = at;
 		at += r->v[i].n;
@@ -183,27 +191,7 @@ static bool turn(struct rows *r)
 
 		r->parts[row->first + row->n++] = r->members[i].part;
 	}
-	return true;
-}
-
-static int fill(struct rows *r, struct err *err)
-{
-	_cleanup_(cleanup_free) struct profile_line *lines =
-		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
-	size_t n = r->series->all.n_stacks, profiles = r->series->n;
-
-	r->owner = calloc(n + 1, sizeof(*r->owner));
-	r->curve = (struct trend_curve){ r->times, calloc(profiles, sizeof(double)),
-					 calloc(profiles, sizeof(double)) };
-	if (!lines || !r->owner || !r->curve.value || !r->curve.variance)
-		return err_no_memory(err);
-	for (size_t i = 0; i < n; i++) {
-		if (is_there(r->series, i) && !put_part(r, (uint32_t)i, lines))
-			return err_no_memory(err);
-	}
-	if (!r->n)
-		return err_raise(err, ERROR_NOTHING_SAMPLED, .count = (int64_t)profiles);
-	return turn(r) ? 0 : err_no_memory(err);
+	return 0;
 }
 
 /* --- tests --- */
@@ -403,10 +391,14 @@ static int grown_most_first(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_thread(a, b);
 }
 
-/* Sum up the growth of each thread; `v` is sorted by_thread. Returns how many threads grew. */
+/*
+ * Sum up the growth of each thread, and join those that grew by name, into the one that grew most.
+ * `v` is sorted by_thread. Returns the number of names.
+ */
 static size_t join_threads(struct thread_growth *v, size_t n)
 {
-	size_t used = 0, grown = 0;
+	size_t used = 0, names = 0;
+	double most = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (used && v[used - 1].thread == v[i].thread)
@@ -415,23 +407,12 @@ static size_t join_threads(struct thread_growth *v, size_t n)
 			v[used++] = v[i];
 	}
 	for (size_t i = 0; i < used; i++) {
-		if (v[i].bytes > 0)
-			v[grown++] = v[i];
-	}
-	return grown;
-}
+		struct thread_growth *to = names ? &v[names - 1] : NULL;
 
-/* Join threads of one name into the one that grew most. Returns the number of names. */
-static size_t join_names(struct thread_growth *v, size_t n)
-{
-	size_t used = 0;
-	double most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct thread_growth *to = used ? &v[used - 1] : NULL;
-
+		if (!(v[i].bytes > 0))
+			continue;
 		if (!to || !*to->name || strcmp(to->name, v[i].name) != 0) {
-			v[used++] = v[i];
+			v[names++] = v[i];
 			most = v[i].bytes;
 			continue;
 		}
@@ -442,7 +423,7 @@ static size_t join_names(struct thread_growth *v, size_t n)
 			to->thread = v[i].thread;
 		}
 	}
-	return used;
+	return names;
 }
 
 /* Find the threads in which a row grew; with `rest`, the part of it that no choice holds. */
@@ -467,7 +448,7 @@ static int find_threads(const struct rows *r, const struct row *row, bool rest,
 							 profile_series_value(s, 0, part) };
 	}
 	qsort(v, n, sizeof(*v), by_thread);
-	n = join_names(v, join_threads(v, n));
+	n = join_threads(v, n);
 	qsort(v, n, sizeof(*v), grown_most_first);
 	for (size_t i = 0; i < n; i++)
 		sum += v[i].bytes;
@@ -476,21 +457,6 @@ static int find_threads(const struct rows *r, const struct row *row, bool rest,
 	for (size_t i = 0; i < leak->n_threads; i++)
 		leak->threads[i] =
 			(struct profile_leak_threads){ v[i].thread, v[i].n, v[i].bytes / sum };
-	return 0;
-}
-
-/* Keep the bytes of a row in each profile; with `rest`, of the part that no choice holds. */
-static int keep_curve(struct choices *c, const struct row *row, bool rest, size_t *at,
-		      struct err *err)
-{
-	const struct trend_curve *curve = curve_of(c->rows, row, rest);
-	size_t n = c->rows->series->n;
-
-	if (!vec_room(c->curves, c->curves_room, c->n_curves, n))
-		return err_no_memory(err);
-	*at = c->n_curves;
-	memcpy(c->curves + *at, curve->value, n * sizeof(*c->curves));
-	c->n_curves += n;
 	return 0;
 }
 
@@ -518,9 +484,14 @@ static int choose(struct choices *c, const struct row *row, const struct trend *
 	};
 
 	if (count_stacks(r, row, rest, &leak.n_stacks, err) ||
-	    (row->kind != PROFILE_LEAK_THREAD && find_threads(r, row, rest, &leak, err)) ||
-	    keep_curve(c, row, rest, &leak.curve, err))
+	    (row->kind != PROFILE_LEAK_THREAD && find_threads(r, row, rest, &leak, err)))
 		return -1;
+	if (!vec_room(c->curves, c->curves_room, c->n_curves, r->series->n))
+		return err_no_memory(err);
+	leak.curve = c->n_curves;
+	memcpy(c->curves + c->n_curves, curve_of(r, row, rest)->value,
+	       r->series->n * sizeof(*c->curves));
+	c->n_curves += r->series->n;
 	if (!vec_grow(c->v, c->room, c->n))
 		return err_no_memory(err);
 	c->v[c->n++] = (struct choice){ .leak = leak };
@@ -571,23 +542,6 @@ static int choose_leak(struct choices *c, const struct row *row, struct err *err
 		return choose(c, row, &row->trend, false, err);
 	}
 	return more ? choose(c, row, &rest, true, err) : 0;
-}
-
-static int choose_leaks(struct choices *c, struct err *err)
-{
-	const struct rows *r = c->rows;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->v[i].leaks)
-			c->order[n++] = i;
-	}
-	qsort_r(c->order, n, sizeof(*c->order), specific_first, r->v);
-	for (size_t i = 0; i < n; i++) {
-		if (choose_leak(c, &r->v[c->order[i]], err))
-			return -1;
-	}
-	return 0;
 }
 
 /* What grows besides the leaks, each part once. */
@@ -645,12 +599,19 @@ static int conclude(struct rows *r, const struct trend_movement *movement,
 		.movement = movement,
 		.order = calloc(r->n + 1, sizeof(*c.order)),
 	};
-	size_t leaks;
+	size_t leaks, n = 0;
 
 	if (!c.order)
 		return err_no_memory(err);
-	if (choose_leaks(&c, err))
-		return -1;
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->v[i].leaks)
+			c.order[n++] = i;
+	}
+	qsort_r(c.order, n, sizeof(*c.order), specific_first, r->v);
+	for (size_t i = 0; i < n; i++) {
+		if (choose_leak(&c, &r->v[c.order[i]], err))
+			return -1;
+	}
 	leaks = c.n;
 	if (choose_suspects(&c, err) || take(&c, leaks, &out->suspects, &out->n_suspects, err))
 		return -1;

@@ -75,28 +75,21 @@ static int match(struct list *l, const char *pattern, struct err *err)
 	return found ? 0 : err_raise(err, ERROR_NO_MATCH, .text = pattern);
 }
 
-static struct line *line_of(struct list *l, uint32_t function, uint32_t line)
-{
-	uint64_t key = (uint64_t)function << 32 | line;
-	uint32_t at = hashmap_get(&l->at, key);
-
-	if (at == HASHMAP_NONE) {
-		at = (uint32_t)l->n;
-		if (!vec_grow(l->v, l->room, l->n) || !hashmap_put(&l->at, key, at))
-			return NULL;
-		l->v[l->n++] = (struct line){ function, line, PROFILE_NONE, 0, 0, 0 };
-	}
-	return &l->v[at];
-}
-
 static bool count(struct list *l, size_t stack, uint32_t function, uint32_t line, uint32_t mapping,
 		  bool innermost)
 {
 	double value = l->p->stacks[stack].value[l->type];
-	struct line *at = line_of(l, function, line);
+	uint64_t key = (uint64_t)function << 32 | line;
+	uint32_t i = hashmap_get(&l->at, key);
+	struct line *at;
 
-	if (!at)
-		return false;
+	if (i == HASHMAP_NONE) {
+		i = (uint32_t)l->n;
+		if (!vec_grow(l->v, l->room, l->n) || !hashmap_put(&l->at, key, i))
+			return false;
+		l->v[l->n++] = (struct line){ function, line, PROFILE_NONE, 0, 0, 0 };
+	}
+	at = &l->v[i];
 	at->mapping = mapping;
 	at->flat += innermost ? value : 0;
 	at->cum += at->round != stack + 1 ? value : 0;
@@ -131,11 +124,6 @@ static bool count_stack(struct list *l, size_t stack)
 
 /* --- writing --- */
 
-static int compare_files(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) : !a - !b;
-}
-
 /* By file and name; each function before its lines, in ascending order. */
 static int by_place(const void *a, const void *b, void *lines_of)
 {
@@ -143,11 +131,12 @@ static int by_place(const void *a, const void *b, void *lines_of)
 	const struct list *l = lines_of;
 
 	if (x->function != y->function) {
-		const struct profile_function *f = l->p->symbols->functions;
-		int order = compare_files(f[x->function].file, f[y->function].file);
+		const struct profile_function *f = &l->p->symbols->functions[x->function];
+		const struct profile_function *g = &l->p->symbols->functions[y->function];
+		int order = f->file && g->file ? strcmp(f->file, g->file) : !f->file - !g->file;
 
 		if (!order)
-			order = strcmp(f[x->function].name, f[y->function].name);
+			order = strcmp(f->name, g->name);
 		return order ? order : x->function < y->function ? -1 : 1;
 	}
 	return x->line < y->line ? -1 : x->line > y->line;
@@ -241,16 +230,6 @@ static void write_source(struct writing *w, uint32_t from, uint32_t to)
 		write_text(w, NULL);
 }
 
-static void write_counted(struct writing *w, const struct line *line)
-{
-	seek_line(w, line->line);
-	/* A line that no longer exists is shown without its text. */
-	if (w->next)
-		write_text(w, line);
-	else
-		write_line(w, line, line->line, "", 0);
-}
-
 static void write_head(const struct writing *w, const struct line *f,
 		       const struct profile_source *source)
 {
@@ -295,24 +274,16 @@ static int write_function(struct writing *w, const struct line *v, size_t last,
 		if (i > 1 && from > v[i - 1].line + 1)
 			write_source(w, v[i - 1].line + 1, v[i - 1].line + AROUND + 1);
 		write_source(w, from, v[i].line);
-		write_counted(w, &v[i]);
+		seek_line(w, v[i].line);
+		/* A line that no longer exists is shown without its text. */
+		if (w->next)
+			write_text(w, &v[i]);
+		else
+			write_line(w, &v[i], v[i].line, "", 0);
 	}
 	if (last > 1)
 		write_source(w, v[last - 1].line + 1, v[last - 1].line + AROUND + 1);
 	return 0;
-}
-
-static int write_all(struct writing *w, profile_source_fn *find, void *ctx, struct err *err)
-{
-	const struct list *l = w->l;
-
-	for (size_t i = 0, last; i < l->n; i = last) {
-		for (last = i + 1; last < l->n && l->v[last].function == l->v[i].function;)
-			last++;
-		if (write_function(w, &l->v[i], last - i, find, ctx, err))
-			return -1;
-	}
-	return ferror(w->out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
 }
 
 int profile_list(const struct profile *profile, const struct profile_table *table,
@@ -335,5 +306,11 @@ int profile_list(const struct profile *profile, const struct profile_table *tabl
 	qsort_r(l.v, l.n, sizeof(*l.v), by_place, &l);
 	profile_report_head(profile, table, options, out);
 	profile_report_folded(options, out);
-	return write_all(&w, source, ctx, err);
+	for (size_t i = 0, last; i < l.n; i = last) {
+		for (last = i + 1; last < l.n && l.v[last].function == l.v[i].function;)
+			last++;
+		if (write_function(&w, &l.v[i], last - i, source, ctx, err))
+			return -1;
+	}
+	return ferror(out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
 }

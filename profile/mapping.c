@@ -53,17 +53,6 @@ static bool is_same_image(const struct profile_mapping *a, const struct profile_
 	return !b->path[0] && a->start == b->start && a->end == b->end;
 }
 
-static int check_program(const struct profile *into, const struct profile *other, struct err *err)
-{
-	const struct profile_mapping *a = program_of(into), *b = program_of(other);
-
-	if (!a || !b || is_same_image(a, b))
-		return 0;
-	if (!strcmp(a->path, b->path))
-		return err_raise(err, ERROR_OF_ANOTHER_BUILD, .file = a->path);
-	return err_raise(err, ERROR_OF_ANOTHER_PROGRAM, .last_file = b->path, .file = a->path);
-}
-
 /* The mapping of `p` with the same part of the same image; PROFILE_NONE: none. */
 static uint32_t find_same(const struct profile *p, size_t n, const struct profile_mapping *m)
 {
@@ -96,29 +85,23 @@ static uint64_t free_above(const struct profile *a, const struct profile *b)
 	return top + GAP;
 }
 
-static bool is_free(const struct profile *p, size_t n, uint64_t start, uint64_t end)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->mappings[mid].end <= start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low == n || p->mappings[low].start >= end;
-}
-
 /* Add a mapping to `into`: at its own address if that is free, else above all others. */
 static int add(struct profile *into, size_t n, size_t *room, const struct profile_mapping *m,
 	       uint64_t *above, uint64_t *delta, struct err *err)
 {
 	struct profile_mapping copy = *m;
 	uint64_t size = m->end - m->start;
+	size_t low = 0, high = n;
 
-	if (!is_free(into, n, m->start, m->end)) {
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (into->mappings[mid].end <= m->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < n && into->mappings[low].start < m->end) {
 		if (size > USER_END || *above > USER_END - size)
 			return err_raise(err, ERROR_MAPPINGS_OVERLAP);
 		copy.start = *above;
@@ -143,38 +126,41 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/*
- * `m` is taken for the same part: what one profile lacks is then unknown for both. Without build
- * ids, two files of one path differ only by their inodes.
- */
-static void join_files(struct profile_mapping *to, const struct profile_mapping *m)
-{
-	if (to->build_id && m->build_id)
-		return;
-	to->build_id = NULL;
-	if (to->inode && m->inode && m->inode != to->inode)
-		to->other_inode = m->inode;
-}
-
 int mapping_move(struct profile *into, const struct profile *other, uint64_t *delta,
 		 struct err *err)
 {
 	uint64_t above = free_above(into, other);
+	const struct profile_mapping *a = program_of(into), *b = program_of(other);
 	size_t n = into->n_mappings, room = n;
 
-	if (check_program(into, other, err))
-		return -1;
+	if (a && b && !is_same_image(a, b)) {
+		if (!strcmp(a->path, b->path))
+			return err_raise(err, ERROR_OF_ANOTHER_BUILD, .file = a->path);
+		return err_raise(err, ERROR_OF_ANOTHER_PROGRAM, .last_file = b->path,
+				 .file = a->path);
+	}
 	for (size_t i = 0; i < other->n_mappings; i++) {
 		const struct profile_mapping *m = &other->mappings[i];
 		uint32_t same = find_same(into, n, m);
+		struct profile_mapping *to;
 
 		delta[i] = 0;
-		if (same != PROFILE_NONE) {
-			delta[i] = into->mappings[same].start - m->start;
-			join_files(&into->mappings[same], m);
-		} else if (add(into, n, &room, m, &above, &delta[i], err)) {
-			return -1;
+		if (same == PROFILE_NONE) {
+			if (add(into, n, &room, m, &above, &delta[i], err))
+				return -1;
+			continue;
 		}
+		to = &into->mappings[same];
+		delta[i] = to->start - m->start;
+		if (to->build_id && m->build_id)
+			continue;
+		/*
+		 * Taken for the same part: what one profile lacks is then unknown for both. Without
+		 * build ids, two files of one path differ only by their inodes.
+		 */
+		to->build_id = NULL;
+		if (to->inode && m->inode && m->inode != to->inode)
+			to->other_inode = m->inode;
 	}
 	if (into->n_mappings > n)
 		qsort(into->mappings, into->n_mappings, sizeof(*into->mappings), by_start);

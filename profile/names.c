@@ -118,42 +118,6 @@ static int by_ranks(const void *left, const void *right)
 	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-static void add(struct profile_path *to, const struct profile_path *from)
-{
-	for (size_t i = 0; i < PROFILE_TYPES; i++) {
-		to->value[i] += from->value[i];
-		to->variance[i] += from->variance[i];
-	}
-}
-
-/* Join equal neighbors. */
-static void merge(struct profile_paths *paths)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < paths->n; i++) {
-		if (kept && !by_ranks(&paths->v[kept - 1], &paths->v[i]))
-			add(&paths->v[kept - 1], &paths->v[i]);
-		else
-			paths->v[kept++] = paths->v[i];
-	}
-	paths->n = kept;
-}
-
-/* Lines of all stacks, including those to be dropped. Stacks of several threads share frames. */
-static size_t count_lines(const struct profile *profile)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < profile->n_stacks; i++) {
-		const uint32_t *frame = profile->frames + profile->stacks[i].first;
-
-		for (uint32_t j = 0; j < profile->stacks[i].depth; j++)
-			n += profile->symbols->locations[frame[j]].n;
-	}
-	return n;
-}
-
 /* The stacks as paths of ranks, in the order of the profile. */
 static int fill(struct profile_paths *paths, const struct profile *profile,
 		const struct profile_names *names, bool keep_allocator, struct err *err)
@@ -184,8 +148,15 @@ int profile_paths_init(struct profile_paths *out, const struct profile *profile,
 		       const struct profile_names *names, bool keep_allocator, struct err *err)
 {
 	_cleanup_(profile_paths_fini) struct profile_paths paths = { 0 };
-	size_t n_lines = count_lines(profile);
+	size_t n_lines = 0, kept = 0;
 
+	/* All lines, including those to be dropped. Stacks of several threads share frames. */
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		const uint32_t *frame = profile->frames + profile->stacks[i].first;
+
+		for (uint32_t j = 0; j < profile->stacks[i].depth; j++)
+			n_lines += profile->symbols->locations[frame[j]].n;
+	}
 	paths.v = calloc(profile->n_stacks + 1, sizeof(*paths.v));
 	paths.functions = calloc(n_lines + 1, sizeof(*paths.functions));
 	if (!paths.v || !paths.functions)
@@ -193,7 +164,20 @@ int profile_paths_init(struct profile_paths *out, const struct profile *profile,
 	if (fill(&paths, profile, names, keep_allocator, err))
 		return -1;
 	qsort(paths.v, paths.n, sizeof(*paths.v), by_ranks);
-	merge(&paths);
+	for (size_t i = 0; i < paths.n; i++) {
+		struct profile_path *to = kept ? &paths.v[kept - 1] : NULL;
+		const struct profile_path *from = &paths.v[i];
+
+		if (!to || by_ranks(to, from)) {
+			paths.v[kept++] = *from;
+			continue;
+		}
+		for (size_t t = 0; t < PROFILE_TYPES; t++) {
+			to->value[t] += from->value[t];
+			to->variance[t] += from->variance[t];
+		}
+	}
+	paths.n = kept;
 	for (size_t i = 0; i < n_lines; i++)
 		paths.functions[i] = names->ranked[paths.functions[i]];
 	*out = paths;

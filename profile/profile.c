@@ -32,18 +32,6 @@ enum profile_type profile_default_type(const struct profile *profile)
 	return profile->facts.only_alloc_space ? PROFILE_ALLOC_SPACE : PROFILE_INUSE_SPACE;
 }
 
-/* The file has the number of samples in place of the objects. */
-static void count_alloc_space(struct profile_stack *stack, double sample_bytes)
-{
-	double bytes = stack->sampled[PROFILE_ALLOC_SPACE];
-
-	for (int t = 0; t < PROFILE_TYPES; t++)
-		stack->value[t] = stack->variance[t] = 0;
-	stack->sampled[PROFILE_INUSE_OBJECTS] = stack->sampled[PROFILE_INUSE_SPACE] = 0;
-	stack->value[PROFILE_ALLOC_SPACE] = bytes;
-	stack->variance[PROFILE_ALLOC_SPACE] = fabs(bytes) * sample_bytes;
-}
-
 void profile_apply_facts(struct profile *profile)
 {
 	int64_t sample_bytes = profile->facts.sample_bytes;
@@ -52,8 +40,17 @@ void profile_apply_facts(struct profile *profile)
 		return;
 	profile->has_alloc = true;
 	profile->period = sample_bytes ? (uint64_t)sample_bytes : 1;
-	for (size_t i = 0; i < profile->n_stacks; i++)
-		count_alloc_space(&profile->stacks[i], (double)sample_bytes);
+	/* The file has the number of samples in place of the objects. */
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		struct profile_stack *s = &profile->stacks[i];
+		double bytes = s->sampled[PROFILE_ALLOC_SPACE];
+
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			s->value[t] = s->variance[t] = 0;
+		s->sampled[PROFILE_INUSE_OBJECTS] = s->sampled[PROFILE_INUSE_SPACE] = 0;
+		s->value[PROFILE_ALLOC_SPACE] = bytes;
+		s->variance[PROFILE_ALLOC_SPACE] = fabs(bytes) * (double)sample_bytes;
+	}
 }
 
 double profile_total(const struct profile *profile, enum profile_type type)

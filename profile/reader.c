@@ -14,27 +14,10 @@ void reader_pieces_fini(struct reader_pieces *pieces)
 	pieces->room = 0;
 }
 
-/* Grow the buffer for a longer line. */
-static bool make_room(struct reader *f)
-{
-	struct reader_pieces *p = f->pieces;
-	size_t room = p->room ? 2 * p->room : PIECE;
-	char *buf = room <= LINE_MAX_BYTES ? realloc(p->buf, room) : NULL;
-
-	if (!buf) {
-		if (room > LINE_MAX_BYTES)
-			err_raise(&p->err, ERROR_LINE_TOO_LONG);
-		else
-			err_no_memory(&p->err);
-		return false;
-	}
-	f->end = buf + (f->end - f->start);
-	f->start = f->next = p->buf = buf;
-	p->room = room;
-	return true;
-}
-
-/* Append a piece to the unread part, which moves over the read part. False at the end. */
+/*
+ * Append a piece to the unread part, which moves over the read part. The buffer grows for a longer
+ * line. False at the end.
+ */
 static bool next_piece(struct reader *f)
 {
 	struct reader_pieces *p = f->pieces;
@@ -48,8 +31,23 @@ static bool next_piece(struct reader *f)
 	f->before += (size_t)(f->next - f->start);
 	f->start = f->next = p->buf;
 	f->end = rest ? f->start + rest : f->start;
-	if (rest == p->room && !make_room(f))
-		return false;
+	if (rest == p->room) {
+		size_t room = p->room ? 2 * p->room : PIECE;
+		char *buf;
+
+		if (room > LINE_MAX_BYTES) {
+			err_raise(&p->err, ERROR_LINE_TOO_LONG);
+			return false;
+		}
+		buf = realloc(p->buf, room);
+		if (!buf) {
+			err_no_memory(&p->err);
+			return false;
+		}
+		f->end = buf + rest;
+		f->start = f->next = p->buf = buf;
+		p->room = room;
+	}
 	n = p->more(p->ctx, p->buf + rest, p->room - rest, &p->err);
 	f->end += n > 0 ? n : 0;
 	return n > 0;

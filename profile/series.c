@@ -23,11 +23,22 @@ static void clear_counts(struct profile *p)
 	}
 }
 
-static int take_counts(struct profile_series *s, struct err *err)
+int profile_series_add(struct profile_series *s, const struct profile *profile, struct err *err)
 {
-	struct profile_series_row *row = &s->rows[s->n];
-	size_t n = s->all.n_stacks;
+	struct profile_series_row *row;
+	size_t n;
 
+	if (!vec_grow(s->rows, s->room, s->n))
+		return no_memory(err);
+	if (!s->all.text)
+		s->all.text = intern_new();
+	if (!s->all.text)
+		return no_memory(err);
+	clear_counts(&s->all);
+	if (profile_merge(&s->all, profile, err))
+		return -1;
+	row = &s->rows[s->n];
+	n = s->all.n_stacks;
 	*row = (struct profile_series_row){
 		.value = malloc((n + 1) * sizeof(*row->value)),
 		.variance = malloc((n + 1) * sizeof(*row->variance)),
@@ -41,20 +52,6 @@ static int take_counts(struct profile_series *s, struct err *err)
 		row->variance[i] = s->all.stacks[i].variance[s->type];
 	}
 	return 0;
-}
-
-int profile_series_add(struct profile_series *s, const struct profile *profile, struct err *err)
-{
-	if (!vec_grow(s->rows, s->room, s->n))
-		return no_memory(err);
-	if (!s->all.text)
-		s->all.text = intern_new();
-	if (!s->all.text)
-		return no_memory(err);
-	clear_counts(&s->all);
-	if (profile_merge(&s->all, profile, err))
-		return -1;
-	return take_counts(s, err);
 }
 
 int profile_series_difference(struct profile_series *s, const struct profile *before,

@@ -19,8 +19,7 @@ struct building {
 	uint32_t *row;	/* of each function: its place in table->rows + 1, 0 if none */
 	uint32_t *seen; /* of each row: the last stack that counted for it + 1 */
 	size_t rows_room, seen_room;
-	uint32_t round; /* the number of the stack + 1 */
-	bool stacks;
+	uint32_t round;		 /* the number of the stack + 1 */
 	struct hashmap by_calls; /* of table->stacks */
 	size_t stacks_room;
 };
@@ -39,29 +38,22 @@ void profile_table_fini(struct profile_table *table)
 	*table = (struct profile_table){ 0 };
 }
 
-static struct profile_row *row_of(struct building *b, uint32_t function)
+static bool add_row(struct building *b, uint32_t function, bool innermost)
 {
 	struct profile_table *g = b->table;
+	struct profile_row *row;
+	uint32_t *seen;
 
 	if (!b->row[function]) {
 		if (!vec_grow(g->rows, b->rows_room, g->n_rows) ||
 		    !vec_grow(b->seen, b->seen_room, g->n_rows))
-			return NULL;
+			return false;
 		g->rows[g->n_rows] = (struct profile_row){ .function = function };
 		b->seen[g->n_rows] = 0;
 		b->row[function] = (uint32_t)++g->n_rows;
 	}
-	return &g->rows[b->row[function] - 1];
-}
-
-static bool add_row(struct building *b, uint32_t function, bool innermost)
-{
-	struct profile_row *row = row_of(b, function);
-	uint32_t *seen;
-
-	if (!row)
-		return false;
-	seen = &b->seen[row - b->table->rows];
+	row = &g->rows[b->row[function] - 1];
+	seen = &b->seen[b->row[function] - 1];
 	if (innermost) {
 		row->flat += b->stack->value[b->type];
 		row->flat_variance += b->stack->variance[b->type];
@@ -101,23 +93,6 @@ static bool add_to_stacks(struct building *b, const struct profile_line *lines, 
 	return true;
 }
 
-static bool add_stack(struct building *b, const struct profile_line *lines, size_t n)
-{
-	if (n && b->stacks && !add_to_stacks(b, lines, n))
-		return false;
-	if (n) {
-		b->table->total += b->stack->value[b->type];
-		b->table->variance += b->stack->variance[b->type];
-		b->table->whole += fabs(b->stack->value[b->type]);
-		b->table->n_stacks += b->stack->value[b->type] != 0;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!add_row(b, lines[i].function, i == 0))
-			return false;
-	}
-	return true;
-}
-
 static int no_memory(struct err *err)
 {
 	return err_no_memory(err);
@@ -127,9 +102,7 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 		       enum profile_type type, bool stacks, struct err *err)
 {
 	_cleanup_(profile_table_fini) struct profile_table got = { 0 };
-	_cleanup_(close_building) struct building b = { .table = &got,
-							.type = type,
-							.stacks = stacks };
+	_cleanup_(close_building) struct building b = { .table = &got, .type = type };
 	_cleanup_(cleanup_free) struct profile_line *lines =
 		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
 
@@ -142,8 +115,18 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 		b.stack = &profile->stacks[i];
 		b.round = (uint32_t)i + 1;
 		n = profile_stack_lines(profile, b.stack, true, lines, PROFILE_DEPTH_MAX);
-		if (!add_stack(&b, lines, n))
+		if (!n)
+			continue;
+		if (stacks && !add_to_stacks(&b, lines, n))
 			return no_memory(err);
+		got.total += b.stack->value[type];
+		got.variance += b.stack->variance[type];
+		got.whole += fabs(b.stack->value[type]);
+		got.n_stacks += b.stack->value[type] != 0;
+		for (size_t j = 0; j < n; j++) {
+			if (!add_row(&b, lines[j].function, j == 0))
+				return no_memory(err);
+		}
 	}
 	if (!profile->difference)
 		got.whole = got.total;
@@ -168,11 +151,6 @@ static int by_value(const struct order *o, double a, double b)
 	return a > b ? -1 : a < b;
 }
 
-static int by_name(const struct order *o, uint32_t a, uint32_t b)
-{
-	return strcmp(o->symbols->functions[a].name, o->symbols->functions[b].name);
-}
-
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct profile_row *x = a, *y = b;
@@ -181,7 +159,9 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 
 	if (!c && !o->of.by_sign)
 		c = by_value(o, x->cum, y->cum);
-	return c ? c : by_name(o, x->function, y->function);
+	return c ? c
+		 : strcmp(o->symbols->functions[x->function].name,
+			  o->symbols->functions[y->function].name);
 }
 
 void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,

@@ -24,11 +24,6 @@
 /* Each row is tested in two ways, of which the better result counts. */
 #define TESTS 2
 
-static double weight(const struct trend_times *t, size_t i)
-{
-	return (t->seconds[i] - t->mean) / t->squares;
-}
-
 void trend_times_init(struct trend_times *t, const double *seconds, size_t n)
 {
 	*t = (struct trend_times){ .seconds = seconds, .n = n };
@@ -50,27 +45,25 @@ static double slope(const struct trend_curve *c, size_t first, size_t last, doub
 	if (part.squares <= 0)
 		return 0;
 	for (size_t i = 0; i < part.n; i++) {
-		sum += weight(&part, i) * c->value[first + i];
+		sum += (part.seconds[i] - part.mean) / part.squares * c->value[first + i];
 		variance += c->variance[first + i] / (double)part.n;
 	}
 	*error = sqrt(variance / part.squares);
 	return sum;
 }
 
-/* Does growth continue in the second half? */
+/*
+ * Does growth continue in the second half, and exceed chance after the first third, in which
+ * something may have filled up?
+ */
 static bool goes_on(const struct trend_curve *c)
 {
-	size_t middle = c->times->n / 2;
-	double error;
+	size_t middle = c->times->n / 2, last = c->times->n - 1;
+	double error, rate;
 
-	return slope(c, middle, c->times->n - 1, &error) >= GOES_ON * slope(c, 0, middle, &error);
-}
-
-/* Does it grow after the first third, in which something may have filled up? */
-static bool grows_later(const struct trend_curve *c)
-{
-	double error, rate = slope(c, c->times->n / 3, c->times->n - 1, &error);
-
+	if (!(slope(c, middle, last, &error) >= GOES_ON * slope(c, 0, middle, &error)))
+		return false;
+	rate = slope(c, c->times->n / 3, last, &error);
 	return rate >= BEYOND * error;
 }
 
@@ -101,16 +94,6 @@ static double by_steps(const struct trend_curve *c)
 	return scatter / (double)(n - 2) * time;
 }
 
-/* The sum of the steps' sampling variances: an upper bound, as samples in both cancel. */
-static double steps_by_sampling(const struct trend_curve *c)
-{
-	double sum = 0;
-
-	for (size_t i = 1; i < c->times->n; i++)
-		sum += c->variance[i - 1] + c->variance[i];
-	return sum;
-}
-
 /* Test the growth against this variance, of which `from_steps` is estimated from the steps. */
 static struct trend test(const struct trend_curve *c, double variance, double from_steps,
 			 const struct trend_movement *m)
@@ -135,10 +118,12 @@ static struct trend test(const struct trend_curve *c, double variance, double fr
 void trend_fit(const struct trend_curve *c, const struct trend_movement *m, struct trend *out)
 {
 	static const struct trend_movement none = { 1, INFINITY };
-	double sampling = sampling_variance(c), steps = by_steps(c);
-	double expected = steps_by_sampling(c), more;
+	double sampling = sampling_variance(c), steps = by_steps(c), expected = 0, more;
 	struct trend beside_all, by_itself;
 
+	/* The steps' sampling variances: an upper bound, as samples in both cancel. */
+	for (size_t i = 1; i < c->times->n; i++)
+		expected += c->variance[i - 1] + c->variance[i];
 	/* Movement of this row beyond that of sampling and of all stacks. */
 	more = fmax(steps - m->dispersion * expected,
 		    OWN_PART * (steps - expected) - (m->dispersion - 1) * sampling);
@@ -151,7 +136,7 @@ void trend_fit(const struct trend_curve *c, const struct trend_movement *m, stru
 	out->p = fmin(1, TESTS * out->p);
 	out->first = c->value[0];
 	out->last = c->value[c->times->n - 1];
-	out->goes_on = goes_on(c) && grows_later(c);
+	out->goes_on = goes_on(c);
 }
 
 double trend_margin(const struct trend *t)
