@@ -43,9 +43,10 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bytes that are not text are written as \xNN. Returns the length. */
-static size_t unescape(const struct span *s, char out[VALUE_MAX])
+/* Bytes that are not text are written as \xNN. */
+static int set_text(struct parse *ps, const struct span *s, const char **to, struct err *err)
 {
+	char value[VALUE_MAX];
 	size_t n = 0;
 
 	for (const char *at = s->at; at < s->end && n < VALUE_MAX; at++) {
@@ -53,20 +54,12 @@ static size_t unescape(const struct span *s, char out[VALUE_MAX])
 		int high = escaped ? hex_digit(at[2]) : -1, low = escaped ? hex_digit(at[3]) : -1;
 
 		if (high < 0 || low < 0 || (!high && !low)) {
-			out[n++] = *at;
+			value[n++] = *at;
 			continue;
 		}
-		out[n++] = (char)(high << 4 | low);
+		value[n++] = (char)(high << 4 | low);
 		at += 3;
 	}
-	return n;
-}
-
-static int set_text(struct parse *ps, const struct span *s, const char **to, struct err *err)
-{
-	char value[VALUE_MAX];
-	size_t n = unescape(s, value);
-
 	if (memchr(value, '\0', n))
 		return reader_fail(&ps->file, "not text", err);
 	*to = intern_add(ps->text, value, n);
@@ -122,23 +115,21 @@ static int parse_fact(struct parse *ps, struct err *err)
 
 /* --- mappings --- */
 
-/* "START-END perms offset": the beginning of a line of proc_pid_maps(5). */
+/*
+ * "START-END perms offset major:minor inode   " before the path, which may be missing: a line of
+ * proc_pid_maps(5).
+ */
 static bool read_place(struct span *s, struct profile_mapping *m, bool *code)
 {
+	uint64_t device;
+
 	if (!reader_hex(s, &m->start) || !reader_text(s, "-") || !reader_hex(s, &m->end) ||
 	    !reader_text(s, " ") || s->end - s->at < 5 || s->at[4] != ' ')
 		return false;
 	*code = s->at[2] == 'x';
 	s->at += 5;
-	return reader_hex(s, &m->offset) && reader_text(s, " ") && m->start < m->end;
-}
-
-/* "major:minor inode   path", where the path may be missing. */
-static bool read_file(struct span *s, struct profile_mapping *m)
-{
-	uint64_t device;
-
-	if (!reader_hex(s, &device) || !reader_text(s, ":") || !reader_hex(s, &device) ||
+	if (!reader_hex(s, &m->offset) || !reader_text(s, " ") || m->start >= m->end ||
+	    !reader_hex(s, &device) || !reader_text(s, ":") || !reader_hex(s, &device) ||
 	    !reader_text(s, " ") || !reader_number(s, &m->inode))
 		return false;
 	reader_blank(s);
@@ -161,7 +152,7 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 	struct span s = ps->file.line;
 	bool code = false;
 
-	if (!read_place(&s, &m, &code) || !read_file(&s, &m))
+	if (!read_place(&s, &m, &code))
 		return reader_fail(&ps->file, "not a line of /proc/PID/maps", err);
 	if (!code)
 		return 0;
@@ -177,14 +168,6 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 	return 0;
 }
 
-/* Lines of mappings begin with "START-END"; there may be others in between. */
-static bool is_mapping(struct span s)
-{
-	uint64_t n;
-
-	return reader_hex(&s, &n) && reader_text(&s, "-");
-}
-
 /*
  * Read the lines after "MAPPED_LIBRARIES:" up to the end of the file, and find the mapping of each
  * address.
@@ -194,11 +177,16 @@ static int parse_mapped(struct parse *ps, struct err *err)
 	size_t room = 0;
 
 	while (reader_line(&ps->file)) {
-		struct span s = ps->file.line;
+		struct span s = ps->file.line, at = s;
+		uint64_t start;
 
-		if (is_mapping(s) ? parse_mapping(ps, &room, err)
-				  : reader_text(&s, "# ") && parse_fact(ps, err))
+		/* Lines of mappings begin with "START-END"; there may be others in between. */
+		if (reader_hex(&at, &start) && reader_text(&at, "-")) {
+			if (parse_mapping(ps, &room, err))
+				return -1;
+		} else if (reader_text(&s, "# ") && parse_fact(ps, err)) {
 			return -1;
+		}
 	}
 	mapping_place(ps->p);
 	return 0;
@@ -223,50 +211,17 @@ static struct profile_stack *find_whole(struct profile *p, size_t from)
 	return whole;
 }
 
-/* What no thread has: 0 in a valid profile. False: the threads add up to more than the whole. */
-static bool find_rest(const struct profile *p, size_t from, const struct profile_stack *whole,
-		      double *rest)
-{
-	for (int t = 0; t < PROFILE_TYPES; t++) {
-		rest[t] = 2 * whole->sampled[t];
-		for (size_t i = from; i < p->n_stacks; i++)
-			rest[t] -= p->stacks[i].sampled[t];
-		if (rest[t] < 0)
-			return false;
-	}
-	return true;
-}
-
-/* Set `stack` to its share of `whole`, by what was sampled. */
-static void set_part(struct profile_stack *stack, const struct profile_stack *whole,
-		     const double *sampled)
-{
-	for (int t = 0; t < PROFILE_TYPES; t++) {
-		double part = whole->sampled[t] > 0 ? sampled[t] / whole->sampled[t] : 0;
-
-		stack->sampled[t] = sampled[t];
-		stack->value[t] = whole->value[t] * part;
-		stack->variance[t] = whole->variance[t] * part;
-	}
-}
-
-static bool is_nothing(const struct profile_stack *stack)
-{
-	for (int t = 0; t < PROFILE_TYPES; t++)
-		if (stack->sampled[t] > 0)
-			return false;
-	return true;
-}
-
 /* Drop, from index `from` on, the stacks of threads, or else the empty ones of no thread. */
 static void drop(struct profile *p, size_t from, bool threads)
 {
 	size_t kept = from;
 
 	for (size_t i = from; i < p->n_stacks; i++) {
-		bool of_thread = p->stacks[i].thread != PROFILE_NONE;
+		bool of_thread = p->stacks[i].thread != PROFILE_NONE, empty = true;
 
-		if (threads ? !of_thread : of_thread || !is_nothing(&p->stacks[i]))
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			empty &= !(p->stacks[i].sampled[t] > 0);
+		if (threads ? !of_thread : of_thread || !empty)
 			p->stacks[kept++] = p->stacks[i];
 	}
 	p->n_stacks = kept;
@@ -281,9 +236,16 @@ static void parse_split(struct parse *ps, size_t from)
 {
 	struct profile *p = ps->p;
 	struct profile_stack *at = find_whole(p, from), whole;
-	double rest[PROFILE_TYPES];
+	double rest[PROFILE_TYPES]; /* what no thread has: 0 in a valid profile */
+	bool valid = at != NULL;
 
-	if (!at || !find_rest(p, from, at, rest)) {
+	for (int t = 0; valid && t < PROFILE_TYPES; t++) {
+		rest[t] = 2 * at->sampled[t];
+		for (size_t i = from; i < p->n_stacks; i++)
+			rest[t] -= p->stacks[i].sampled[t];
+		valid = rest[t] >= 0;
+	}
+	if (!valid) {
 		drop(p, from, true);
 		return;
 	}
@@ -291,7 +253,14 @@ static void parse_split(struct parse *ps, size_t from)
 	for (size_t i = from; i < p->n_stacks; i++) {
 		struct profile_stack *stack = &p->stacks[i];
 
-		set_part(stack, &whole, stack == at ? rest : stack->sampled);
+		for (int t = 0; t < PROFILE_TYPES; t++) {
+			double sampled = stack == at ? rest[t] : stack->sampled[t];
+			double part = whole.sampled[t] > 0 ? sampled / whole.sampled[t] : 0;
+
+			stack->sampled[t] = sampled;
+			stack->value[t] = whole.value[t] * part;
+			stack->variance[t] = whole.variance[t] * part;
+		}
 	}
 	drop(p, from, false);
 }
@@ -459,24 +428,12 @@ struct open_stack {
 	size_t n_before;    /* number of stacks before it */
 };
 
-static int set_name(struct parse *ps, uint32_t thread, const struct span *s, struct err *err)
-{
-	size_t len = (size_t)(s->end - s->at);
-	const char *kept;
-
-	if (memchr(s->at, '\0', len))
-		return reader_fail(&ps->file, "a thread name that is not text", err);
-	kept = intern_add(ps->text, s->at, len);
-	if (!kept)
-		return err_no_memory(err);
-	ps->p->threads[thread].name = kept;
-	return 0;
-}
-
 /* In the header: "tN: counts name", or the sum of all threads, which is redundant. */
 static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s, struct err *err)
 {
 	uint32_t thread;
+	const char *kept;
+	size_t len;
 
 	if (all)
 		return 0;
@@ -484,7 +441,16 @@ static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s
 	if (thread == PROFILE_NONE)
 		return err_no_memory(err);
 	reader_blank(s);
-	return s->at < s->end ? set_name(ps, thread, s, err) : 0;
+	len = (size_t)(s->end - s->at);
+	if (!len)
+		return 0;
+	if (memchr(s->at, '\0', len))
+		return reader_fail(&ps->file, "a thread name that is not text", err);
+	kept = intern_add(ps->text, s->at, len);
+	if (!kept)
+		return err_no_memory(err);
+	ps->p->threads[thread].name = kept;
+	return 0;
 }
 
 /* Is the line of a thread that was asked for? Thread names precede the stacks. */
@@ -503,27 +469,12 @@ static bool is_wanted(const struct parse *ps, bool all, uint64_t id)
 	return all || o->by_thread;
 }
 
-static int stack_counts(struct parse *ps, struct open_stack *stack, bool all, uint64_t id,
-			const struct parse_counts *c, struct err *err)
-{
-	uint32_t thread = PROFILE_NONE;
-
-	stack->counted = true;
-	if (!is_wanted(ps, all, id))
-		return 0;
-	if (!all) {
-		thread = parse_thread(ps, id);
-		if (thread == PROFILE_NONE)
-			return err_no_memory(err);
-	}
-	return parse_stack(ps, stack->first, stack->depth, thread, c, err);
-}
-
 /* "t*: counts" or "tN: counts". */
 static int counts_line(struct parse *ps, struct open_stack *stack, struct err *err)
 {
 	struct span s = ps->file.line;
 	struct parse_counts c;
+	uint32_t thread = PROFILE_NONE;
 	uint64_t id = 0;
 	bool all;
 
@@ -538,7 +489,15 @@ static int counts_line(struct parse *ps, struct open_stack *stack, struct err *e
 		return header_counts(ps, all, id, &s, err);
 	if (s.at < s.end)
 		return reader_fail(&ps->file, "unexpected text after the counts of a thread", err);
-	return stack_counts(ps, stack, all, id, &c, err);
+	stack->counted = true;
+	if (!is_wanted(ps, all, id))
+		return 0;
+	if (!all) {
+		thread = parse_thread(ps, id);
+		if (thread == PROFILE_NONE)
+			return err_no_memory(err);
+	}
+	return parse_stack(ps, stack->first, stack->depth, thread, &c, err);
 }
 
 /* The end of a stack's lines. */
@@ -552,14 +511,6 @@ static int close_stack(struct parse *ps, const struct open_stack *stack, struct 
 	return 0;
 }
 
-static int stack_line(struct parse *ps, struct open_stack *stack, struct span s, struct err *err)
-{
-	if (close_stack(ps, stack, err))
-		return -1;
-	*stack = (struct open_stack){ .open = true, .n_before = ps->p->n_stacks };
-	return parse_frames(ps, &s, &stack->first, &stack->depth, err);
-}
-
 /* The body of heap_v2, up to MAPPED_LIBRARIES or the end. */
 static int parse_v2(struct parse *ps, struct err *err)
 {
@@ -567,19 +518,21 @@ static int parse_v2(struct parse *ps, struct err *err)
 
 	while (reader_line(&ps->file)) {
 		struct span s = ps->file.line;
-		int failed = 0;
 
 		if (reader_text(&s, "MAPPED_LIBRARIES:")) {
 			if (close_stack(ps, &stack, err))
 				return -1;
 			return parse_mapped(ps, err);
 		}
-		if (reader_text(&s, "@"))
-			failed = stack_line(ps, &stack, s, err);
-		else if (s.at < s.end)
-			failed = counts_line(ps, &stack, err);
-		if (failed)
+		if (reader_text(&s, "@")) {
+			if (close_stack(ps, &stack, err))
+				return -1;
+			stack = (struct open_stack){ .open = true, .n_before = ps->p->n_stacks };
+			if (parse_frames(ps, &s, &stack.first, &stack.depth, err))
+				return -1;
+		} else if (s.at < s.end && counts_line(ps, &stack, err)) {
 			return -1;
+		}
 	}
 	return close_stack(ps, &stack, err);
 }
@@ -623,19 +576,6 @@ static bool is_v2(struct parse *ps, struct span s)
 	       s.at == s.end;
 }
 
-/* Go writes twice its runtime.MemProfileRate; with a rate of 1, everything is recorded. */
-static bool is_go(struct parse *ps, struct span s)
-{
-	uint64_t twice;
-
-	if (!reader_text(&s, "heap/") || !reader_number(&s, &twice) || s.at != s.end)
-		return false;
-	ps->go = true;
-	ps->sampled = twice / 2 > 1;
-	ps->p->period = ps->sampled ? twice / 2 : 1;
-	return true;
-}
-
 /*
  * "heap profile: counts @ heap_v2/PERIOD", or "@ heapprofile" if everything was recorded; tcmalloc
  * writes these, too. "@ heap/N" is Go's.
@@ -643,6 +583,7 @@ static bool is_go(struct parse *ps, struct span s)
 static bool is_v1(struct parse *ps, struct span s)
 {
 	struct parse_counts c;
+	uint64_t twice;
 
 	if (!reader_text(&s, "heap profile:") || !reader_blank(&s) || !parse_counts(&s, &c) ||
 	    !reader_blank(&s) || !reader_text(&s, "@") || !reader_blank(&s))
@@ -652,7 +593,15 @@ static bool is_v1(struct parse *ps, struct span s)
 		ps->sampled = false;
 		return s.at == s.end;
 	}
-	return is_v2(ps, s) || is_go(ps, s);
+	if (is_v2(ps, s))
+		return true;
+	/* Go writes twice its runtime.MemProfileRate; with a rate of 1, everything is recorded. */
+	if (!reader_text(&s, "heap/") || !reader_number(&s, &twice) || s.at != s.end)
+		return false;
+	ps->go = true;
+	ps->sampled = twice / 2 > 1;
+	ps->p->period = ps->sampled ? twice / 2 : 1;
+	return true;
 }
 
 static int parse_heap(struct parse *ps, struct err *err)
@@ -672,19 +621,6 @@ static int parse_heap(struct parse *ps, struct err *err)
 		return reader_fail(&ps->file, "the last line has no newline", err);
 	profile_apply_facts(ps->p);
 	return threads_sort(ps->p, err);
-}
-
-/* Parse a profile, with any names between the stacks. */
-static int parse_plain(struct parse *ps, struct err *err)
-{
-	if (parse_heap(ps, err))
-		return -1;
-	if (!ps->n_symbols)
-		return 0;
-	ps->section = (struct reader){ .start = ps->symbols,
-				       .next = ps->symbols,
-				       .end = ps->symbols + ps->n_symbols };
-	return parse_symbols(ps, err);
 }
 
 /* A symbolized file: "--- symbol", names, "---", "--- heap", and then the profile. */
@@ -711,7 +647,15 @@ static int parse_file(struct parse *ps, struct err *err)
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "symbol"))
 		return parse_symbolized(ps, err);
-	return parse_plain(ps, err);
+	if (parse_heap(ps, err))
+		return -1;
+	if (!ps->n_symbols)
+		return 0;
+	/* There were names between the stacks. */
+	ps->section = (struct reader){ .start = ps->symbols,
+				       .next = ps->symbols,
+				       .end = ps->symbols + ps->n_symbols };
+	return parse_symbols(ps, err);
 }
 
 static void close_parse(struct parse *ps)

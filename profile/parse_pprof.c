@@ -222,20 +222,6 @@ static int read_locations(struct pprof *r, struct err *err)
 
 /* --- names --- */
 
-static int index_functions(struct pprof *r, struct err *err)
-{
-	if (r->from->n_function >= HASHMAP_NONE)
-		return broken("more functions than can be counted", err);
-	for (size_t i = 0; i < r->from->n_function; i++) {
-		uint64_t id = r->from->function[i]->id;
-
-		if (hashmap_get(&r->functions, id) == HASHMAP_NONE &&
-		    !hashmap_put(&r->functions, id, (uint32_t)i))
-			return err_no_memory(err);
-	}
-	return 0;
-}
-
 static bool read_line(struct pprof *r, const Pprof__Line *from, struct profile_line *line)
 {
 	uint32_t i = hashmap_get(&r->functions, from->function_id);
@@ -263,11 +249,19 @@ static bool read_line(struct pprof *r, const Pprof__Line *from, struct profile_l
 static int read_names(struct pprof *r, struct err *err)
 {
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	struct profile *p = r->p;
 	bool any = false;
 
-	if (index_functions(r, err))
-		return -1;
-	r->symbols = symbols_build_new(r->p->n_addresses);
+	if (r->from->n_function >= HASHMAP_NONE)
+		return broken("more functions than can be counted", err);
+	for (size_t i = 0; i < r->from->n_function; i++) {
+		uint64_t id = r->from->function[i]->id;
+
+		if (hashmap_get(&r->functions, id) == HASHMAP_NONE &&
+		    !hashmap_put(&r->functions, id, (uint32_t)i))
+			return err_no_memory(err);
+	}
+	r->symbols = symbols_build_new(p->n_addresses);
 	if (!r->symbols)
 		return err_no_memory(err);
 	for (size_t i = 0; i < r->from->n_location; i++) {
@@ -279,19 +273,19 @@ static int read_names(struct pprof *r, struct err *err)
 		symbols_build_location(r->symbols, i, lines, n);
 		any |= n > 0;
 	}
-	return any ? symbols_build_finish(r->symbols, r->p, err) : 0;
-}
-
-/* Locations without an address are identified by their names. */
-static void place_by_names(struct profile *p)
-{
-	for (size_t i = 0; p->symbols && i < p->n_addresses; i++) {
+	if (!any)
+		return 0;
+	if (symbols_build_finish(r->symbols, p, err))
+		return -1;
+	/* Locations without an address are identified by their names. */
+	for (size_t i = 0; i < p->n_addresses; i++) {
 		const struct profile_location *at = &p->symbols->locations[i];
 		uint32_t function = p->symbols->lines[at->first].function;
 
 		if (p->addresses[i].pc >= PROFILE_MADE_UP && p->symbols->functions[function].known)
 			p->addresses[i].pc = profile_made_up_pc(p->symbols, i);
 	}
+	return 0;
 }
 
 /* --- values --- */
@@ -345,27 +339,6 @@ static int read_thread(struct pprof *r, const Pprof__Sample *sample, uint32_t *t
 	return 0;
 }
 
-static int read_frames(struct pprof *r, const Pprof__Sample *sample, struct profile_stack *s,
-		       struct err *err)
-{
-	struct profile *p = r->p;
-
-	if (sample->n_location_id > DEPTH_MAX)
-		return broken("more than 4096 calls in one stack", err);
-	s->first = p->n_frames;
-	for (size_t i = 0; i < sample->n_location_id; i++) {
-		uint32_t at = hashmap_get(&r->locations, sample->location_id[i]);
-
-		if (at == HASHMAP_NONE)
-			return broken("a sample with a location that does not exist", err);
-		if (!vec_grow(p->frames, r->frames_room, p->n_frames))
-			return err_no_memory(err);
-		p->frames[p->n_frames++] = at;
-	}
-	s->depth = (uint32_t)sample->n_location_id;
-	return 0;
-}
-
 static int read_sample(struct pprof *r, const Pprof__Sample *sample,
 		       const struct profile_options *options, struct err *err)
 {
@@ -388,8 +361,19 @@ static int read_sample(struct pprof *r, const Pprof__Sample *sample,
 	unscale(r, &s, PROFILE_INUSE_OBJECTS, PROFILE_INUSE_SPACE);
 	unscale(r, &s, PROFILE_ALLOC_OBJECTS, PROFILE_ALLOC_SPACE);
 	s.thread = options->by_thread || options->only_thread ? thread : PROFILE_NONE;
-	if (read_frames(r, sample, &s, err))
-		return -1;
+	if (sample->n_location_id > DEPTH_MAX)
+		return broken("more than 4096 calls in one stack", err);
+	s.first = p->n_frames;
+	for (size_t i = 0; i < sample->n_location_id; i++) {
+		uint32_t at = hashmap_get(&r->locations, sample->location_id[i]);
+
+		if (at == HASHMAP_NONE)
+			return broken("a sample with a location that does not exist", err);
+		if (!vec_grow(p->frames, r->frames_room, p->n_frames))
+			return err_no_memory(err);
+		p->frames[p->n_frames++] = at;
+	}
+	s.depth = (uint32_t)sample->n_location_id;
 	if (!vec_grow(p->stacks, r->stacks_room, p->n_stacks))
 		return err_no_memory(err);
 	p->stacks[p->n_stacks++] = s;
@@ -429,48 +413,36 @@ static int read_comment(struct profile *p, const char *text, struct err *err)
 	return 0;
 }
 
-static int read_facts(const struct pprof *r, struct profile *p, struct err *err)
-{
-	p->facts.time_ns = r->from->time_nanos > 0 ? r->from->time_nanos : 0;
-	p->facts.duration_ns = r->from->duration_nanos > 0 ? r->from->duration_nanos : 0;
-	for (size_t i = 0; i < r->from->n_comment; i++) {
-		if (read_comment(p, text_of(r, r->from->comment[i]), err))
-			return -1;
-	}
-	return 0;
-}
-
-/* Join the samples of one stack, such as for objects of several sizes. */
-static int join_samples(struct profile *sum, const struct profile *p, struct err *err)
-{
-	sum->text = intern_new();
-	sum->frames = calloc(1, sizeof(*sum->frames));
-	if (!sum->text || !sum->frames)
-		return err_no_memory(err);
-	if (profile_merge(sum, p, err))
-		return -1;
-	sum->difference = p->difference;
-	return 0;
-}
-
 static int read_all(struct pprof *r, const struct profile_options *options, struct profile *out,
 		    struct err *err)
 {
 	_cleanup_(profile_fini) struct profile sum = { 0 };
+	const Pprof__Profile *from = r->from;
 
 	if (find_columns(r, err) || read_mappings(r, err) || read_locations(r, err) ||
 	    read_names(r, err))
 		return -1;
-	place_by_names(r->p);
-	for (size_t i = 0; i < r->from->n_sample; i++) {
-		if (read_sample(r, r->from->sample[i], options, err))
+	for (size_t i = 0; i < from->n_sample; i++) {
+		if (read_sample(r, from->sample[i], options, err))
 			return -1;
 	}
 	profile_apply_facts(r->p);
-	if (threads_sort(r->p, err) || join_samples(&sum, r->p, err))
+	if (threads_sort(r->p, err))
 		return -1;
-	if (read_facts(r, &sum, err))
+	/* Join the samples of one stack, such as for objects of several sizes. */
+	sum.text = intern_new();
+	sum.frames = calloc(1, sizeof(*sum.frames));
+	if (!sum.text || !sum.frames)
+		return err_no_memory(err);
+	if (profile_merge(&sum, r->p, err))
 		return -1;
+	sum.difference = r->p->difference;
+	sum.facts.time_ns = from->time_nanos > 0 ? from->time_nanos : 0;
+	sum.facts.duration_ns = from->duration_nanos > 0 ? from->duration_nanos : 0;
+	for (size_t i = 0; i < from->n_comment; i++) {
+		if (read_comment(&sum, text_of(r, from->comment[i]), err))
+			return -1;
+	}
 	*out = sum;
 	sum = (struct profile){ 0 };
 	return 0;

@@ -26,18 +26,6 @@ struct names {
 	size_t n;
 };
 
-/* Keep the last line read, verbatim. */
-static bool keep_line(struct parse *ps)
-{
-	size_t len = (size_t)(ps->file.next - ps->file.line.at);
-
-	if (!vec_room(ps->symbols, ps->symbols_room, ps->n_symbols, len))
-		return false;
-	memcpy(ps->symbols + ps->n_symbols, ps->file.line.at, len);
-	ps->n_symbols += len;
-	return true;
-}
-
 int parse_find_symbols(struct parse *ps, struct err *err)
 {
 	struct reader *section = &ps->section;
@@ -48,8 +36,12 @@ int parse_find_symbols(struct parse *ps, struct err *err)
 		struct span s = ps->file.line;
 
 		if (!reader_text(&s, "---")) {
-			if (!keep_line(ps))
+			size_t len = (size_t)(ps->file.next - ps->file.line.at);
+
+			if (!vec_room(ps->symbols, ps->symbols_room, ps->n_symbols, len))
 				return err_no_memory(err);
+			memcpy(ps->symbols + ps->n_symbols, ps->file.line.at, len);
+			ps->n_symbols += len;
 			continue;
 		}
 		section->start = section->next = ps->symbols;
@@ -155,15 +147,6 @@ static bool take_field(struct span *s, char to[NAME_MAX_BYTES])
 	return true;
 }
 
-/* Is it an address in an image that contains only the allocator? */
-static bool is_in_allocator(const struct parse *ps, uint64_t pc)
-{
-	uint32_t address = hashmap_get(&ps->addresses, pc);
-	uint32_t m = address == HASHMAP_NONE ? PROFILE_NONE : ps->p->addresses[address].mapping;
-
-	return m != PROFILE_NONE && symbols_is_allocator_image(ps->p->mappings[m].path);
-}
-
 /*
  * "#0xRETURN line TAB file TAB linkage TAB name": one call. Calls of one address are adjacent,
  * innermost first.
@@ -172,6 +155,8 @@ static bool read_detail(struct names *names, struct span s)
 {
 	char file[NAME_MAX_BYTES], linkage[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
 	struct profile_function f = { .name = name, .linkage = linkage };
+	const struct parse *ps = names->ps;
+	uint32_t address, mapping;
 	uint64_t line, pc;
 
 	if (!reader_text(&s, "#") || !reader_hex(&s, &pc) || !reader_text(&s, " ") ||
@@ -184,7 +169,11 @@ static bool read_detail(struct names *names, struct span s)
 		names->n = 0;
 	}
 	f.known = is_known(name);
-	f.allocator = !f.known && (names->ps->go || is_in_allocator(names->ps, pc));
+	address = hashmap_get(&ps->addresses, pc);
+	mapping = address == HASHMAP_NONE ? PROFILE_NONE : ps->p->addresses[address].mapping;
+	f.allocator =
+		!f.known && (ps->go || (mapping != PROFILE_NONE &&
+					symbols_is_allocator_image(ps->p->mappings[mapping].path)));
 	if (strcmp(file, "?") != 0)
 		f.file = file;
 	if (names->n < SYMBOLS_INLINED_MAX)

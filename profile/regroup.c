@@ -15,26 +15,6 @@
 
 #define NAME_SIZE 16384
 
-static void name_of(const struct profile_function *f, uint32_t line, uint64_t pc,
-		    enum profile_grain grain, char name[NAME_SIZE])
-{
-	char place[4200], address[32];
-
-	/* Not cleared completely, as this runs for every call at every address. */
-	*place = *address = '\0';
-	if (f->file && line)
-		snprintf(place, sizeof(place), " %s:%u", f->file, line);
-	else if (f->file)
-		snprintf(place, sizeof(place), " %s", f->file);
-	if (grain == PROFILE_BY_ADDRESS)
-		snprintf(address, sizeof(address), "0x%" PRIx64 " ", pc - 1);
-	if (grain == PROFILE_BY_FILE)
-		snprintf(name, NAME_SIZE, "%s", f->file ? f->file : f->name);
-	else
-		snprintf(name, NAME_SIZE, "%s%.8192s%s", address, f->name,
-			 grain == PROFILE_BY_FUNCTION ? "" : place);
-}
-
 /* The same lines, with each function replaced by that of its group. */
 static void regroup_address(struct symbols_build *b, const struct profile *p, size_t address,
 			    enum profile_grain grain)
@@ -47,11 +27,23 @@ static void regroup_address(struct symbols_build *b, const struct profile *p, si
 	for (uint32_t i = 0; i < n; i++) {
 		const struct profile_line *line = &s->lines[at->first + i];
 		const struct profile_function *f = &s->functions[line->function];
-		char name[NAME_SIZE];
+		char name[NAME_SIZE], place[4200], hex[32];
 		struct profile_function g = { .name = name, .allocator = f->allocator };
 
+		/* Not cleared completely, as this runs for every call at every address. */
+		*place = *hex = '\0';
 		g.known = f->known && grain == PROFILE_BY_FUNCTION;
-		name_of(f, line->line, p->addresses[address].pc, grain, name);
+		if (f->file && line->line)
+			snprintf(place, sizeof(place), " %s:%u", f->file, line->line);
+		else if (f->file)
+			snprintf(place, sizeof(place), " %s", f->file);
+		if (grain == PROFILE_BY_ADDRESS)
+			snprintf(hex, sizeof(hex), "0x%" PRIx64 " ", p->addresses[address].pc - 1);
+		if (grain == PROFILE_BY_FILE)
+			snprintf(name, NAME_SIZE, "%s", f->file ? f->file : f->name);
+		else
+			snprintf(name, NAME_SIZE, "%s%.8192s%s", hex, f->name,
+				 grain == PROFILE_BY_FUNCTION ? "" : place);
 		lines[i] = (struct profile_line){ .function = symbols_build_function(b, &g) };
 	}
 	symbols_build_location(b, address, lines, n);
@@ -98,11 +90,6 @@ static void drop_pairs(char *s, char open, char close)
 	}
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* ShortFunctionName(). */
 static void shorten(const char *name, char out[JEPROF_NAME_SIZE])
 {
@@ -116,7 +103,7 @@ static void shorten(const char *name, char out[JEPROF_NAME_SIZE])
 	for (size_t i = len; i-- > 0;) {
 		size_t end = i + 1;
 
-		while (out[i] == ' ' && is_word(out[end]))
+		while (out[i] == ' ' && (isalnum((unsigned char)out[end]) || out[end] == '_'))
 			end++;
 		if (end > i + 1 && out[end] == ':' && out[end + 1] == ':') {
 			memmove(out, out + i + 1, len - i);
@@ -141,25 +128,6 @@ static void symbol_name(const struct profile_function *f, char out[JEPROF_NAME_S
 		snprintf(out, JEPROF_NAME_SIZE, "%s", f->name);
 }
 
-/* The DWARF name of a function without a linkage name. */
-static void drop_scope(char *name)
-{
-	char *end = name + strlen(name);
-
-	while (end > name + 1 && strncmp(end - 2, "::", 2) != 0)
-		end--;
-	if (end > name + 1)
-		memmove(name, end, strlen(end) + 1);
-}
-
-static void drop_clone(char *name)
-{
-	char *clone = strstr(name, " [clone ");
-
-	if (clone)
-		*clone = '\0';
-}
-
 /* A function as jeprof sees it: MapToSymbols(). */
 struct view {
 	char short_name[JEPROF_NAME_SIZE];
@@ -182,11 +150,18 @@ enum source {
 static void view(const struct profile_function *f, enum source source, const char *symbol,
 		 uint64_t start, struct view *v)
 {
+	char *clone, *bare;
+
 	shorten(name_as_found(f), v->short_name);
-	if (source != FROM_SYMBOL)
-		drop_clone(v->short_name);
-	if (source == FROM_DWARF_BARE)
-		drop_scope(v->short_name);
+	clone = source != FROM_SYMBOL ? strstr(v->short_name, " [clone ") : NULL;
+	if (clone)
+		*clone = '\0';
+	/* The DWARF name of a function without a linkage name has no scope. */
+	bare = v->short_name + (source == FROM_DWARF_BARE ? strlen(v->short_name) : 0);
+	while (bare > v->short_name + 1 && strncmp(bare - 2, "::", 2) != 0)
+		bare--;
+	if (bare > v->short_name + 1)
+		memmove(v->short_name, bare, strlen(bare) + 1);
 	v->has_start = start && !strncmp(symbol, v->short_name, strlen(v->short_name));
 	if (v->has_start)
 		shorten(symbol, v->short_name);
@@ -238,13 +213,6 @@ static void note(struct shared *sh, const struct view *v, const char *symbol, ui
 		return;
 	}
 	sh->names[sh->n_names++] = (struct shared_name){ .full = kept };
-}
-
-static bool is_shared(const struct shared *sh, const char *name)
-{
-	uint32_t at = hashmap_get(&sh->by_name, (uintptr_t)name);
-
-	return at != HASHMAP_NONE && sh->names[at].twice;
 }
 
 static const struct profile_function *outermost(const struct profile *p, size_t address)
@@ -342,6 +310,7 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 		const struct profile_line *line = &s->lines[at->first + i];
 		struct profile_function f = s->functions[line->function];
 		const char *name;
+		uint32_t same;
 
 		if (i == 0 && misnamed)
 			view(outermost(p, address), FROM_SYMBOL, symbol, at->start, &v);
@@ -353,7 +322,9 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 				f.known ? symbols_is_jeprof_allocator(v.short_name) : f.allocator;
 		snprintf(shown, sizeof(shown), "%s", v.short_name);
 		name = intern_add(sh->text, v.short_name, strlen(v.short_name));
-		if (name && v.has_start && is_shared(sh, name))
+		same = name && v.has_start ? hashmap_get(&sh->by_name, (uintptr_t)name)
+					   : HASHMAP_NONE;
+		if (same != HASHMAP_NONE && sh->names[same].twice)
 			snprintf(shown, sizeof(shown), "%s@%" PRIx64, v.short_name, at->start);
 		f.name = v.short_name;
 		f.linkage = shown;
@@ -396,18 +367,6 @@ int profile_names_jeprof(struct profile *profile, struct err *err)
 	return symbols_build_finish(b, profile, err);
 }
 
-/* "file:line" as in addr2line(1). */
-static void place_of(const struct profile_function *f, uint32_t line, char *out, size_t size)
-{
-	if (f->file && line)
-		snprintf(out, size, "%s:%u", f->file, line);
-	else
-		snprintf(out, size, "%s:?",
-			 f->file	 ? f->file
-			 : f->table_file ? f->table_file
-					 : "??");
-}
-
 /* TranslateStack(). */
 static void shown_name(const struct profile *p, size_t address, uint32_t i,
 		       enum profile_grain grain, char out[2 * SHOWN_SIZE])
@@ -418,7 +377,14 @@ static void shown_name(const struct profile *p, size_t address, uint32_t i,
 	const char *inlined = i + 1 < at->n ? " (inline)" : "";
 	char place[4200];
 
-	place_of(f, line->line, place, sizeof(place));
+	/* "file:line" as in addr2line(1). */
+	if (f->file && line->line)
+		snprintf(place, sizeof(place), "%s:%u", f->file, line->line);
+	else
+		snprintf(place, sizeof(place), "%s:?",
+			 f->file	 ? f->file
+			 : f->table_file ? f->table_file
+					 : "??");
 	if (grain == PROFILE_BY_ADDRESS)
 		snprintf(out, 2 * SHOWN_SIZE, "%016" PRIx64 " %s%s %s",
 			 p->addresses[address].pc - 1, f->linkage, inlined, place);

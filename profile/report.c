@@ -269,28 +269,11 @@ static void stack_amount(const struct profile_table *g, const struct profile_rep
 		ink_end(o, s->value, g->whole));
 }
 
-static void top_stacks(const struct profile *p, struct profile_table *g,
-		       const struct profile_report_options *o, FILE *out)
-{
-	size_t n = profile_table_top(g, PROFILE_REPORT_STACKS);
-
-	if (!n)
-		return;
-	fprintf(out, "\n%s%10s %6s  %s%s\n", ink(o, INK_TEXT_DIM), "stack", "%",
-		n < g->n_different ? "the heaviest, innermost call first" : "innermost call first",
-		ink(o, INK_OFF));
-	for (size_t i = 0; i < n; i++) {
-		stack_amount(g, o, &g->stacks[i], out);
-		stack_calls(p, o, &g->stacks[i], out);
-		fputc('\n', out);
-	}
-}
-
 int profile_report_text(const struct profile *profile, struct profile_table *table,
 			const struct profile_report_options *options, FILE *out, struct err *err)
 {
 	const char *error = options->by_cum ? "±cum" : "±flat";
-	size_t rows = profile_report_rows(table, options);
+	size_t rows = profile_report_rows(table, options), n;
 	double sum = 0;
 
 	profile_report_head(profile, table, options, out);
@@ -302,7 +285,17 @@ int profile_report_text(const struct profile *profile, struct profile_table *tab
 	}
 	rest(table, options, rows, out);
 	profile_report_folded(options, out);
-	top_stacks(profile, table, options, out);
+	n = profile_table_top(table, PROFILE_REPORT_STACKS);
+	if (n)
+		fprintf(out, "\n%s%10s %6s  %s%s\n", ink(options, INK_TEXT_DIM), "stack", "%",
+			n < table->n_different ? "the heaviest, innermost call first"
+					       : "innermost call first",
+			ink(options, INK_OFF));
+	for (size_t i = 0; i < n; i++) {
+		stack_amount(table, options, &table->stacks[i], out);
+		stack_calls(profile, options, &table->stacks[i], out);
+		fputc('\n', out);
+	}
 	return report_written(out, err);
 }
 
@@ -359,20 +352,6 @@ static const char *percent_of(double n, double total, char *buf, size_t size)
 	return buf;
 }
 
-static void jeprof_row(const struct profile *p, const struct profile_table *g,
-		       const struct profile_report_options *o, const struct profile_row *node,
-		       double sum, FILE *out)
-{
-	char a[2][REPORT_AMOUNT_SIZE], percent[3][32], name[REPORT_NAME_SIZE];
-
-	fprintf(out, "%8s %6s %6s %8s %6s %s\n", unparse(o, node->flat, a[0], sizeof(a[0])),
-		percent_of(node->flat, g->total, percent[0], sizeof(percent[0])),
-		percent_of(sum, g->total, percent[1], sizeof(percent[1])),
-		unparse(o, node->cum, a[1], sizeof(a[1])),
-		percent_of(node->cum, g->total, percent[2], sizeof(percent[2])),
-		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
-}
-
 int profile_report_jeprof(const struct profile *profile, const struct profile_table *table,
 			  const struct profile_report_options *options, FILE *out, struct err *err)
 {
@@ -392,10 +371,19 @@ int profile_report_jeprof(const struct profile *profile, const struct profile_ta
 	}
 	for (size_t i = 0; i < rows; i++) {
 		const struct profile_row *node = &table->rows[i];
+		const char *function = profile->symbols->functions[node->function].name;
+		char a[2][REPORT_AMOUNT_SIZE], percent[3][32], name[REPORT_NAME_SIZE];
 
 		sum += node->flat;
-		if (node->flat != 0 || node->cum != 0)
-			jeprof_row(profile, table, options, node, sum, out);
+		if (node->flat == 0 && node->cum == 0)
+			continue;
+		fprintf(out, "%8s %6s %6s %8s %6s %s\n",
+			unparse(options, node->flat, a[0], sizeof(a[0])),
+			percent_of(node->flat, table->total, percent[0], sizeof(percent[0])),
+			percent_of(sum, table->total, percent[1], sizeof(percent[1])),
+			unparse(options, node->cum, a[1], sizeof(a[1])),
+			percent_of(node->cum, table->total, percent[2], sizeof(percent[2])),
+			output_safe(function, name, sizeof(name)));
 	}
 	return report_written(out, err);
 }
@@ -466,23 +454,6 @@ static int by_weight(const void *a, const void *b)
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
 	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-static int find_edges(struct tree *t, struct err *err)
-{
-	size_t n = t->p->symbols->n_functions;
-
-	/* The allocator's calls have been removed by now, unless they are kept. */
-	if (profile_names_init(&t->names, t->p->symbols, err) ||
-	    profile_paths_init(&t->paths, t->p, &t->names, true, err) ||
-	    profile_graph_init(&t->graph, &t->paths, n, t->o->type, NULL, err))
-		return -1;
-	if (t->graph.n_edges)
-		qsort(t->graph.edges, t->graph.n_edges, sizeof(*t->graph.edges), by_weight);
-	return adjacency_init(&t->callers, &t->graph, n, true, err) ||
-			       adjacency_init(&t->callees, &t->graph, n, false, err)
-		       ? -1
-		       : 0;
 }
 
 static void edges(const struct tree *t, const struct profile_row *row, bool callers)
@@ -560,8 +531,17 @@ int profile_report_tree(const struct profile *profile, const struct profile_tabl
 	_cleanup_(close_tree) struct tree t = {
 		.p = profile, .table = table, .o = options, .out = out
 	};
+	size_t n = profile->symbols->n_functions;
 
-	if (find_edges(&t, err))
+	/* The allocator's calls have been removed by now, unless they are kept. */
+	if (profile_names_init(&t.names, profile->symbols, err) ||
+	    profile_paths_init(&t.paths, profile, &t.names, true, err) ||
+	    profile_graph_init(&t.graph, &t.paths, n, options->type, NULL, err))
+		return -1;
+	if (t.graph.n_edges)
+		qsort(t.graph.edges, t.graph.n_edges, sizeof(*t.graph.edges), by_weight);
+	if (adjacency_init(&t.callers, &t.graph, n, true, err) ||
+	    adjacency_init(&t.callees, &t.graph, n, false, err))
 		return -1;
 	if (peek)
 		return peek_at(&t, peek, err) ? -1 : report_written(out, err);

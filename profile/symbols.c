@@ -142,17 +142,6 @@ static const char *after_prefix(const char *name)
 	return NULL;
 }
 
-static bool is_prefixed(const char *name)
-{
-	const char *rest = after_prefix(name);
-
-	for (size_t i = 0; rest && i < sizeof(inside) / sizeof(*inside); i++) {
-		if (!strncmp(rest, inside[i], strlen(inside[i])))
-			return true;
-	}
-	return false;
-}
-
 bool symbols_is_jeprof_allocator(const char *name)
 {
 	return strstr(name, "TCMalloc") || !strncmp(name, "tcmalloc::", 10) ||
@@ -162,6 +151,7 @@ bool symbols_is_jeprof_allocator(const char *name)
 bool symbols_is_allocator(const char *name)
 {
 	char bare[NAME_MAX_LEN + 1];
+	const char *rest;
 	size_t len;
 
 	if (!strncmp(name, "void* newImpl", 13))
@@ -172,8 +162,15 @@ bool symbols_is_allocator(const char *name)
 		len = NAME_MAX_LEN;
 	memcpy(bare, name, len);
 	bare[len] = '\0';
-	return symbols_is_jeprof_allocator(bare) || is_in(rust_names, N_RUST_NAMES, bare) ||
-	       is_rust(name) || is_prefixed(bare);
+	if (symbols_is_jeprof_allocator(bare) || is_in(rust_names, N_RUST_NAMES, bare) ||
+	    is_rust(name))
+		return true;
+	rest = after_prefix(bare);
+	for (size_t i = 0; rest && i < sizeof(inside) / sizeof(*inside); i++) {
+		if (!strncmp(rest, inside[i], strlen(inside[i])))
+			return true;
+	}
+	return false;
 }
 
 bool symbols_is_allocator_image(const char *path)
@@ -271,34 +268,31 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 	       (out->identity || !f->identity) && (out->table_file || !f->table_file);
 }
 
-static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)
+uint32_t symbols_build_function(struct symbols_build *b, const struct profile_function *f)
 {
 	struct profile_symbols *s = b->symbols;
-	const struct function_key k = { s->functions, f };
-	uint64_t hash = hashmap_hash_u64((uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1);
-	uint32_t at = hashmap_find(&b->by_name, hash, is_function, &k);
+	struct profile_function kept;
+	const struct function_key k = { s->functions, &kept };
+	uint64_t hash;
+	uint32_t at;
 
+	if (!intern(b, f, &kept)) {
+		b->no_memory = true;
+		return PROFILE_NONE;
+	}
+	kept.allocator |= kept.known && symbols_is_allocator(kept.name);
+	hash = hashmap_hash_u64((uintptr_t)kept.linkage ^ (uint64_t)(uintptr_t)kept.file << 1);
+	at = hashmap_find(&b->by_name, hash, is_function, &k);
 	if (at != HASHMAP_NONE)
 		return at;
 	if (s->n_functions >= PROFILE_NONE - 1 ||
 	    !vec_grow(s->functions, b->functions_room, s->n_functions) ||
-	    !hashmap_add(&b->by_name, hash, (uint32_t)s->n_functions))
+	    !hashmap_add(&b->by_name, hash, (uint32_t)s->n_functions)) {
+		b->no_memory = true;
 		return PROFILE_NONE;
-	s->functions[s->n_functions] = *f;
-	return (uint32_t)s->n_functions++;
-}
-
-uint32_t symbols_build_function(struct symbols_build *b, const struct profile_function *f)
-{
-	struct profile_function kept;
-	uint32_t index = PROFILE_NONE;
-
-	if (intern(b, f, &kept)) {
-		kept.allocator |= kept.known && symbols_is_allocator(kept.name);
-		index = add_function(b, &kept);
 	}
-	b->no_memory |= index == PROFILE_NONE;
-	return index;
+	s->functions[s->n_functions] = kept;
+	return (uint32_t)s->n_functions++;
 }
 
 /* --- locations --- */
@@ -441,31 +435,11 @@ static bool differ(const struct profile_symbols *s, const uint32_t *same, size_t
 }
 
 /* False without memory. */
-static bool rename_same(struct profile_symbols *s, const uint32_t *same, size_t n,
-			enum detail detail)
-{
-	char identity[IDENTITY_MAX], name[IDENTITY_MAX + 16384];
-
-	for (size_t i = 0; i < n; i++) {
-		struct profile_function *f = &s->functions[same[i]];
-		const char *kept;
-
-		if (!f->identity)
-			continue;
-		shorten(f->identity, detail, identity);
-		snprintf(name, sizeof(name), "%s (%s)", f->name, identity);
-		kept = intern_add(s->text, name, strlen(name));
-		if (!kept)
-			return false;
-		f->name = kept;
-	}
-	return true;
-}
-
 static bool tell_apart(struct profile_symbols *s, const uint32_t *same, size_t n,
 		       const char **short_forms)
 {
 	const struct profile_function *f = &s->functions[*same];
+	char identity[IDENTITY_MAX], name[IDENTITY_MAX + 16384];
 	enum detail detail = BY_FILE;
 	bool several;
 
@@ -473,7 +447,20 @@ static bool tell_apart(struct profile_symbols *s, const uint32_t *same, size_t n
 		return true;
 	while (!differ(s, same, n, detail, short_forms, &several) && detail + 1 < DETAILS)
 		detail++;
-	return !several || rename_same(s, same, n, detail);
+	for (size_t i = 0; several && i < n; i++) {
+		struct profile_function *g = &s->functions[same[i]];
+		const char *kept;
+
+		if (!g->identity)
+			continue;
+		shorten(g->identity, detail, identity);
+		snprintf(name, sizeof(name), "%s (%s)", g->name, identity);
+		kept = intern_add(s->text, name, strlen(name));
+		if (!kept)
+			return false;
+		g->name = kept;
+	}
+	return true;
 }
 
 int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
@@ -502,30 +489,6 @@ int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
 
 /* --- made-up names --- */
 
-/* The file name alone; "[vdso]" already has brackets. */
-static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
-{
-	const char *base = text_file_name(path);
-	size_t len = strlen(base);
-
-	if (len > 2 && *base == '[' && base[len - 1] == ']') {
-		base++;
-		len -= 2;
-	}
-	snprintf(image, IMAGE_NAME_MAX + 1, "%.*s",
-		 (int)(len < IMAGE_NAME_MAX ? len : IMAGE_NAME_MAX), base);
-}
-
-/* The file offset of its function, or of the return address if the function is not known. */
-static uint64_t offset_of(const struct symbols_build *b, const struct profile *p, size_t address)
-{
-	const struct profile_address *a = &p->addresses[address];
-	const struct profile_mapping *m = &p->mappings[a->mapping];
-	uint64_t into = b->symbols->locations[address].into, offset = a->pc - m->start + m->offset;
-
-	return into && into < offset ? offset - 1 - into : offset;
-}
-
 static void name_unknown(struct symbols_build *b, const struct profile *p, size_t address)
 {
 	const struct profile_address *a = &p->addresses[address];
@@ -537,10 +500,21 @@ static void name_unknown(struct symbols_build *b, const struct profile *p, size_
 		snprintf(name, sizeof(name), "[0x%" PRIx64 "]", a->pc);
 	} else {
 		const struct profile_mapping *m = &p->mappings[a->mapping];
-		char image[IMAGE_NAME_MAX + 1];
+		const char *image = text_file_name(m->path);
+		size_t len = strlen(image);
+		uint64_t into = b->symbols->locations[address].into;
+		uint64_t offset = a->pc - m->start + m->offset;
 
-		image_name(m->path, image);
-		snprintf(name, sizeof(name), "[%s+0x%" PRIx64 "]", image, offset_of(b, p, address));
+		/* "[vdso]" already has brackets. */
+		if (len > 2 && *image == '[' && image[len - 1] == ']') {
+			image++;
+			len -= 2;
+		}
+		/* The offset of its function, or of the return address if that is not known. */
+		if (into && into < offset)
+			offset -= 1 + into;
+		snprintf(name, sizeof(name), "[%.*s+0x%" PRIx64 "]",
+			 (int)(len < IMAGE_NAME_MAX ? len : IMAGE_NAME_MAX), image, offset);
 		f.allocator = symbols_is_allocator_image(m->path);
 	}
 	line.function = symbols_build_function(b, &f);
