@@ -228,24 +228,6 @@ static struct profile_change *find_name(const struct profile_diff *d,
 	return NULL;
 }
 
-/*
- * A function with a changed stack has changed, too: it is marked if both changes have the same
- * sign, even if the change of one stack is not significant among all its stacks.
- */
-static void mark_functions_of(const struct profile_series *s, const struct profile_diff *stacks,
-			      struct profile_diff *functions)
-{
-	for (size_t i = 0; i < stacks->n; i++) {
-		struct profile_change c, *of;
-
-		if (!stacks->v[i].significant || !change_of_function(s, stacks->v[i].at, &c))
-			continue;
-		of = find_name(functions, &c, s->all.symbols->functions);
-		if (of && (growth(of) > 0) == (growth(&stacks->v[i]) > 0))
-			of->significant = true;
-	}
-}
-
 static void count_significant(struct profile_diff *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -265,7 +247,19 @@ int profile_diff(const struct profile_series *series, struct profile_diff *funct
 	drop_unchanged(&f);
 	if (test(&s, &f, n_tested, err))
 		return -1;
-	mark_functions_of(series, &s, &f);
+	/*
+	 * A function with a changed stack has changed, too: it is marked if both changes have the
+	 * same sign, even if the change of one stack is not significant among all its stacks.
+	 */
+	for (size_t i = 0; i < s.n; i++) {
+		struct profile_change c, *of;
+
+		if (!s.v[i].significant || !change_of_function(series, s.v[i].at, &c))
+			continue;
+		of = find_name(&f, &c, series->all.symbols->functions);
+		if (of && (growth(of) > 0) == (growth(&s.v[i]) > 0))
+			of->significant = true;
+	}
 	count_significant(&s);
 	count_significant(&f);
 	sort(&s);

@@ -280,40 +280,11 @@ static int select_stacks(struct profile *p, struct regex *re, bool keep_matching
 	return regex_check(re, err);
 }
 
-/* --- what is left --- */
-
-/* Drop frames with an empty location, and stacks that lost all their frames. */
-static void drop_empty(struct profile *p)
-{
-	struct profile_symbols *symbols = p->symbols;
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		struct profile_stack s = p->stacks[i];
-		uint32_t depth = 0;
-
-		for (uint32_t j = 0; j < s.depth; j++) {
-			uint32_t address = p->frames[s.first + j];
-
-			if (symbols->locations[address].n)
-				p->frames[s.first + depth++] = address;
-		}
-		s.depth = depth;
-		if (depth)
-			p->stacks[n++] = s;
-	}
-	p->n_stacks = n;
-	/* By contract every address has a line; no stack uses the empty ones. */
-	for (size_t i = 0; i < symbols->n_locations; i++) {
-		if (!symbols->locations[i].n)
-			symbols->locations[i] = (struct profile_location){ .first = 0, .n = 1 };
-	}
-}
-
 int profile_filter(struct profile *profile, const struct profile_filter *how, struct err *err)
 {
 	_cleanup_(close_filter) struct expressions f = { 0 };
 	struct profile_symbols *s = profile->symbols;
+	size_t n = 0;
 
 	if (compile("retain", how->retain, &f.retain, err) ||
 	    compile("exclude", how->exclude, &f.exclude, err) ||
@@ -330,6 +301,26 @@ int profile_filter(struct profile *profile, const struct profile_filter *how, st
 	    select_calls(s, choose_each, f.show, true, err) ||
 	    select_calls(s, choose_each, f.hide, false, err))
 		return -1;
-	drop_empty(profile);
+	/* Drop frames with an empty location, and stacks that lost all their frames. */
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		struct profile_stack stack = profile->stacks[i];
+		uint32_t depth = 0;
+
+		for (uint32_t j = 0; j < stack.depth; j++) {
+			uint32_t address = profile->frames[stack.first + j];
+
+			if (s->locations[address].n)
+				profile->frames[stack.first + depth++] = address;
+		}
+		stack.depth = depth;
+		if (depth)
+			profile->stacks[n++] = stack;
+	}
+	profile->n_stacks = n;
+	/* By contract every address has a line; no stack uses the empty ones. */
+	for (size_t i = 0; i < s->n_locations; i++) {
+		if (!s->locations[i].n)
+			s->locations[i] = (struct profile_location){ .first = 0, .n = 1 };
+	}
 	return 0;
 }

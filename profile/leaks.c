@@ -254,23 +254,6 @@ static const struct trend_curve *curve_of(struct rows *r, const struct row *row,
 	return &r->curve;
 }
 
-static int find_movement(struct rows *r, struct trend_movement *out, struct err *err)
-{
-	_cleanup_(cleanup_free) double *falls = calloc(r->n + TREND_CALM, sizeof(*falls));
-	size_t n = 0;
-
-	if (!falls)
-		return err_no_memory(err);
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->v[i].kind == PROFILE_LEAK_STACK) {
-			falls[n] = trend_fall(curve_of(r, &r->v[i], false));
-			n += falls[n] >= 0;
-		}
-	}
-	*out = trend_movement_of(falls, n);
-	return 0;
-}
-
 /* Which rows are significant, among all that were tested. */
 static int decide(struct rows *r, struct err *err)
 {
@@ -627,14 +610,26 @@ int profile_leaks_find(const struct profile_series *series, const double *second
 	struct trend_times times;
 	_cleanup_(close_rows) struct rows r = { .series = series, .times = &times };
 	struct trend_movement movement;
+	_cleanup_(cleanup_free) double *falls = NULL;
+	size_t n = 0;
 
 	if (series->n < PROFILE_LEAKS_MIN)
 		return err_raise(err, ERROR_TOO_FEW_PROFILES, .limit = PROFILE_LEAKS_MIN);
 	trend_times_init(&times, seconds, series->n);
 	if (times.squares <= 0 || seconds[0] >= seconds[series->n - 1])
 		return err_raise(err, ERROR_NO_TIME_BETWEEN);
-	if (fill(&r, err) || choose_tested(&r, err) || find_movement(&r, &movement, err))
+	if (fill(&r, err) || choose_tested(&r, err))
 		return -1;
+	falls = calloc(r.n + TREND_CALM, sizeof(*falls));
+	if (!falls)
+		return err_no_memory(err);
+	for (size_t i = 0; i < r.n; i++) {
+		if (r.v[i].kind == PROFILE_LEAK_STACK) {
+			falls[n] = trend_fall(curve_of(&r, &r.v[i], false));
+			n += falls[n] >= 0;
+		}
+	}
+	movement = trend_movement_of(falls, n);
 	for (size_t i = 0; i < r.n; i++) {
 		leaks.n_stacks += r.v[i].kind == PROFILE_LEAK_STACK;
 		if (r.v[i].tested)

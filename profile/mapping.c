@@ -71,20 +71,6 @@ static uint32_t find_same(const struct profile *p, size_t n, const struct profil
 	return PROFILE_NONE;
 }
 
-/* A free address above all mappings of both. */
-static uint64_t free_above(const struct profile *a, const struct profile *b)
-{
-	uint64_t top = 0;
-
-	for (size_t i = 0; i < a->n_mappings; i++)
-		top = a->mappings[i].end <= USER_END ? a->mappings[i].end : top;
-	for (size_t i = 0; i < b->n_mappings; i++) {
-		if (b->mappings[i].end <= USER_END && b->mappings[i].end > top)
-			top = b->mappings[i].end;
-	}
-	return top + GAP;
-}
-
 /* Add a mapping to `into`: at its own address if that is free, else above all others. */
 static int add(struct profile *into, size_t n, size_t *room, const struct profile_mapping *m,
 	       uint64_t *above, uint64_t *delta, struct err *err)
@@ -129,7 +115,8 @@ static int by_start(const void *a, const void *b)
 int mapping_move(struct profile *into, const struct profile *other, uint64_t *delta,
 		 struct err *err)
 {
-	uint64_t above = free_above(into, other);
+	const struct profile *const both[] = { into, other };
+	uint64_t above = 0;
 	const struct profile_mapping *a = program_of(into), *b = program_of(other);
 	size_t n = into->n_mappings, room = n;
 
@@ -139,6 +126,15 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 		return err_raise(err, ERROR_OF_ANOTHER_PROGRAM, .last_file = b->path,
 				 .file = a->path);
 	}
+	/* A free address above all mappings of both. */
+	for (size_t k = 0; k < 2; k++) {
+		for (size_t i = 0; i < both[k]->n_mappings; i++) {
+			uint64_t end = both[k]->mappings[i].end;
+
+			above = end <= USER_END && end > above ? end : above;
+		}
+	}
+	above += GAP;
 	for (size_t i = 0; i < other->n_mappings; i++) {
 		const struct profile_mapping *m = &other->mappings[i];
 		uint32_t same = find_same(into, n, m);

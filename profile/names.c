@@ -45,29 +45,11 @@ static int by_name(const void *left, const void *right, void *names)
 	return order ? order : a < b ? -1 : a > b;
 }
 
-/* Equal names get one rank, whose function is the first with that name. */
-static void rank_names(struct profile_names *names)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < names->n; i++)
-		names->ranked[i] = (uint32_t)i;
-	if (names->n)
-		qsort_r(names->ranked, names->n, sizeof(*names->ranked), by_name, names->name);
-	for (size_t i = 0; i < names->n; i++) {
-		uint32_t function = names->ranked[i];
-
-		if (!n || strcmp(names->name[names->ranked[n - 1]], names->name[function]) != 0)
-			names->ranked[n++] = function;
-		names->rank[function] = (uint32_t)(n - 1);
-	}
-}
-
 int profile_names_init(struct profile_names *out, const struct profile_symbols *symbols,
 		       struct err *err)
 {
 	_cleanup_(profile_names_fini) struct profile_names names = { .n = symbols->n_functions };
-	size_t size = 1, at = 0;
+	size_t size = 1, at = 0, n = 0;
 
 	for (size_t i = 0; i < names.n; i++)
 		size += room_for(symbols->functions[i].name) + 1;
@@ -81,7 +63,18 @@ int profile_names_init(struct profile_names *out, const struct profile_symbols *
 		names.name[i] = names.text + at;
 		at += safe_name(symbols->functions[i].name, names.text + at);
 	}
-	rank_names(&names);
+	for (size_t i = 0; i < names.n; i++)
+		names.ranked[i] = (uint32_t)i;
+	if (names.n)
+		qsort_r(names.ranked, names.n, sizeof(*names.ranked), by_name, names.name);
+	/* Equal names get one rank, whose function is the first with that name. */
+	for (size_t i = 0; i < names.n; i++) {
+		uint32_t function = names.ranked[i];
+
+		if (!n || strcmp(names.name[names.ranked[n - 1]], names.name[function]) != 0)
+			names.ranked[n++] = function;
+		names.rank[function] = (uint32_t)(n - 1);
+	}
 	*out = names;
 	names = (struct profile_names){ 0 };
 	return 0;

@@ -139,26 +139,6 @@ static int by_from(const void *left, const void *right)
 	return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-static bool collect(struct callgrind *c, bool keep_allocator)
-{
-	_cleanup_(cleanup_free) struct profile_line *lines =
-		malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
-
-	c->seen = malloc((c->names.n + 1) * sizeof(*c->seen));
-	if (!lines || !c->seen)
-		return false;
-	for (size_t i = 0; i < c->names.n; i++)
-		c->seen[i] = HASHMAP_NONE;
-	for (size_t i = 0; i < c->p->n_stacks; i++) {
-		size_t n = profile_stack_lines(c->p, &c->p->stacks[i], keep_allocator, lines,
-					       PROFILE_DEPTH_MAX);
-
-		if (!add_stack(c, (uint32_t)i, lines, n))
-			return false;
-	}
-	return true;
-}
-
 static bool sort(struct callgrind *c)
 {
 	c->order = calloc(c->n_lines + 1, sizeof(*c->order));
@@ -177,45 +157,24 @@ static bool sort(struct callgrind *c)
 	return true;
 }
 
-/* All types, starting with the requested one, by which readers sort. */
-static void order_types(struct callgrind *c, enum profile_type first)
-{
-	enum profile_type known[PROFILE_TYPES];
-	unsigned int n = format_known(c->p, known);
-
-	c->types[c->n_types++] = first;
-	for (unsigned int i = 0; i < n; i++)
-		if (known[i] != first)
-			c->types[c->n_types++] = known[i];
-}
-
-/* "fl=(3) name" the first time, then "fl=(3)". */
-static bool write_file(struct callgrind *c, const char *key, const char *raw)
-{
-	const char *path = raw ? raw : "???";
-	uint32_t at = hashmap_get(&c->files, (uintptr_t)raw);
-	bool known = at != HASHMAP_NONE;
-
-	if (!known) {
-		at = (uint32_t)c->files.n + 1;
-		if (!hashmap_put(&c->files, (uintptr_t)raw, at))
-			return false;
-	}
-	fprintf(c->out, "%s=(%u)%s", key, at, known ? "" : " ");
-	if (!known)
-		format_raw(format_plain, path, c->out);
-	putc('\n', c->out);
-	return true;
-}
-
+/* The file and name of a function: "fl=(3) name" the first time, then "fl=(3)". */
 static bool write_function(struct callgrind *c, bool callee, uint32_t function)
 {
 	bool none = function == PROFILE_NONE;
 	uint32_t at = none ? (uint32_t)c->names.n : function;
+	const char *path = none ? NULL : c->p->symbols->functions[function].file;
+	uint32_t file = hashmap_get(&c->files, (uintptr_t)path);
+	bool known = file != HASHMAP_NONE;
 
-	if (!write_file(c, callee ? "cfi" : "fl",
-			none ? NULL : c->p->symbols->functions[function].file))
-		return false;
+	if (!known) {
+		file = (uint32_t)c->files.n + 1;
+		if (!hashmap_put(&c->files, (uintptr_t)path, file))
+			return false;
+	}
+	fprintf(c->out, "%s=(%u)%s", callee ? "cfi" : "fl", file, known ? "" : " ");
+	if (!known)
+		format_raw(format_plain, path ? path : "???", c->out);
+	putc('\n', c->out);
 	fprintf(c->out, "%s=(%u)", callee ? "cfn" : "fn", at + 1);
 	if (!c->named[at])
 		fprintf(c->out, " %s", none ? "???" : c->names.name[function]);
@@ -237,40 +196,14 @@ static void write_costs(struct callgrind *c, uint32_t line, const double *value,
 	putc('\n', c->out);
 }
 
-static bool write_calls(struct callgrind *c, uint32_t at)
-{
-	for (size_t i = c->first_call[at]; i < c->n_calls && c->calls[i].from == at; i++) {
-		const struct cost_call *call = &c->calls[i];
-		double times = fmax(fmin(call->value[PROFILE_INUSE_OBJECTS], 1e18), 1);
-
-		if (!write_function(c, true, call->callee))
-			return false;
-		fprintf(c->out, "calls=%lld 0\n", llround(times));
-		write_costs(c, c->lines[at].line, call->value, NULL);
-	}
-	return true;
-}
-
-static void write_head(struct callgrind *c, const struct profile_format_options *options)
-{
-	fputs("# callgrind format\nversion: 1\ncreator: jeprof-ctl\n", c->out);
-	if (c->p->facts.pid > 0)
-		fprintf(c->out, "pid: %lld\n", (long long)c->p->facts.pid);
-	fputs("cmd: ", c->out);
-	format_raw(format_plain, format_title(c->p, options), c->out);
-	fputs("\npositions: line\nevents:", c->out);
-	for (unsigned int i = 0; i < c->n_types; i++)
-		fprintf(c->out, " %s", format_types[c->types[i]].name);
-	putc('\n', c->out);
-}
-
 static bool write_lines(struct callgrind *c)
 {
 	struct format_sum sums[PROFILE_TYPES] = { { 0 } };
 	uint32_t function = 0;
 
 	for (size_t i = 0; i < c->n_lines; i++) {
-		const struct cost_line *line = &c->lines[c->order[i]];
+		uint32_t at = c->order[i];
+		const struct cost_line *line = &c->lines[at];
 
 		if (!i || line->function != function) {
 			putc('\n', c->out);
@@ -279,8 +212,15 @@ static bool write_lines(struct callgrind *c)
 		}
 		function = line->function;
 		write_costs(c, line->line, line->value, sums);
-		if (!write_calls(c, c->order[i]))
-			return false;
+		for (size_t k = c->first_call[at]; k < c->n_calls && c->calls[k].from == at; k++) {
+			const struct cost_call *call = &c->calls[k];
+			double times = fmax(fmin(call->value[PROFILE_INUSE_OBJECTS], 1e18), 1);
+
+			if (!write_function(c, true, call->callee))
+				return false;
+			fprintf(c->out, "calls=%lld 0\n", llround(times));
+			write_costs(c, line->line, call->value, NULL);
+		}
 	}
 	fputs("\ntotals:", c->out);
 	for (unsigned int i = 0; i < c->n_types; i++)
@@ -293,13 +233,41 @@ int format_callgrind(const struct profile *profile, const struct profile_format_
 		     FILE *out, struct err *err)
 {
 	_cleanup_(callgrind_fini) struct callgrind c = { .p = profile, .out = out };
+	_cleanup_(cleanup_free) struct profile_line *lines = NULL;
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n_known = format_known(profile, known);
 
 	if (profile_names_init(&c.names, profile->symbols, err))
 		return -1;
-	order_types(&c, options->type);
-	if (!collect(&c, options->keep_allocator) || !sort(&c))
+	/* All types, starting with the requested one, by which readers sort. */
+	c.types[c.n_types++] = options->type;
+	for (unsigned int i = 0; i < n_known; i++)
+		if (known[i] != options->type)
+			c.types[c.n_types++] = known[i];
+	lines = malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
+	c.seen = malloc((c.names.n + 1) * sizeof(*c.seen));
+	if (!lines || !c.seen)
 		return err_no_memory(err);
-	write_head(&c, options);
+	for (size_t i = 0; i < c.names.n; i++)
+		c.seen[i] = HASHMAP_NONE;
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		size_t n = profile_stack_lines(profile, &profile->stacks[i],
+					       options->keep_allocator, lines, PROFILE_DEPTH_MAX);
+
+		if (!add_stack(&c, (uint32_t)i, lines, n))
+			return err_no_memory(err);
+	}
+	if (!sort(&c))
+		return err_no_memory(err);
+	fputs("# callgrind format\nversion: 1\ncreator: jeprof-ctl\n", out);
+	if (profile->facts.pid > 0)
+		fprintf(out, "pid: %lld\n", (long long)profile->facts.pid);
+	fputs("cmd: ", out);
+	format_raw(format_plain, format_title(profile, options), out);
+	fputs("\npositions: line\nevents:", out);
+	for (unsigned int i = 0; i < c.n_types; i++)
+		fprintf(out, " %s", format_types[c.types[i]].name);
+	putc('\n', out);
 	if (!write_lines(&c))
 		return err_no_memory(err);
 	return 0;

@@ -35,20 +35,6 @@ static int by_cum(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* Mark the functions to show in `keep`. Returns how many. */
-static size_t choose(const struct profile_graph *g, const struct profile_format_options *options,
-		     bool *keep)
-{
-	size_t most = options->node_count ? options->node_count : NODES, n = 0;
-	double least = options->node_fraction > 0 ? options->node_fraction : NODE_FRACTION;
-
-	qsort(g->nodes, g->n_nodes, sizeof(*g->nodes), by_cum);
-	while (n < g->n_nodes && n < most && fabs(g->nodes[n].cum) > 0 &&
-	       fabs(g->nodes[n].cum) >= least * g->size)
-		keep[g->nodes[n++].function] = true;
-	return n;
-}
-
 static double share(const struct dot *d, double amount)
 {
 	return d->size > 0 ? fabs(amount) / d->size : 0;
@@ -62,27 +48,21 @@ static void write_amount(const struct dot *d, double amount)
 		share(d, amount) * 100);
 }
 
-/* Long names are cut in the box, and complete in its tooltip. */
-static void write_name(const struct dot *d, const char *name)
+static void write_node(const struct dot *d, const struct profile_node *node)
 {
-	char label[LABEL_MAX + 4];
+	const char *name = d->stacks->names.name[node->function];
 	size_t len = strlen(name);
+	char label[LABEL_MAX + 4];
 
+	/* Long names are cut in the box, and complete in its tooltip. */
 	if (len > LABEL_MAX) {
 		len = LABEL_MAX;
 		while (len && (name[len] & 0xc0) == 0x80)
 			len--;
 	}
 	snprintf(label, sizeof(label), "%.*s%s", (int)len, name, name[len] ? "..." : "");
-	format_escape(dot_text, label, d->out);
-}
-
-static void write_node(const struct dot *d, const struct profile_node *node)
-{
-	const char *name = d->stacks->names.name[node->function];
-
 	fprintf(d->out, "N%u [label=\"", node->function);
-	write_name(d, name);
+	format_escape(dot_text, label, d->out);
 	fputs("\\n", d->out);
 	if (node->flat != 0) {
 		write_amount(d, node->flat);
@@ -95,16 +75,6 @@ static void write_node(const struct dot *d, const struct profile_node *node)
 		0.6 * sqrt(share(d, node->cum)));
 	format_escape(dot_text, name, d->out);
 	fputs("\"]\n", d->out);
-}
-
-static void write_edge(const struct dot *d, const struct profile_edge *edge)
-{
-	char text[24];
-
-	fprintf(d->out, "N%u -> N%u [label=\" %s\" weight=%d penwidth=%.1f%s]\n", edge->from,
-		edge->to, format_amount(d->type, edge->weight, text, sizeof(text)),
-		1 + (int)(share(d, edge->weight) * 100), 1 + 5 * share(d, edge->weight),
-		edge->residual ? " style=dashed" : "");
 }
 
 static void write_legend(const struct dot *d, const struct profile *p, double total, size_t shown,
@@ -122,24 +92,16 @@ static void write_legend(const struct dot *d, const struct profile *p, double to
 		format_amount(d->type, total, text, sizeof(text)), shown, all);
 }
 
-static size_t count_called(const struct profile_graph *g)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < g->n_nodes; i++)
-		n += g->nodes[i].cum != 0;
-	return n;
-}
-
 int format_dot(const struct profile *profile, const struct profile_format_options *options,
 	       FILE *out, struct err *err)
 {
-	double least = options->edge_fraction > 0 ? options->edge_fraction : EDGE_FRACTION;
+	size_t most = options->node_count ? options->node_count : NODES, n = 0, called = 0;
+	double node_least = options->node_fraction > 0 ? options->node_fraction : NODE_FRACTION;
+	double edge_least = options->edge_fraction > 0 ? options->edge_fraction : EDGE_FRACTION;
 	_cleanup_(format_stacks_fini) struct format_stacks stacks = { 0 };
 	_cleanup_(profile_graph_fini) struct profile_graph all = { 0 }, shown = { 0 };
 	_cleanup_(cleanup_free) bool *keep = NULL;
 	struct dot d = { .stacks = &stacks, .type = options->type, .out = out };
-	size_t n;
 
 	if (format_stacks_init(&stacks, profile, options, err) ||
 	    profile_graph_init(&all, &stacks.paths, stacks.names.n, d.type, NULL, err))
@@ -148,15 +110,28 @@ int format_dot(const struct profile *profile, const struct profile_format_option
 	if (!keep)
 		return err_no_memory(err);
 	d.size = all.size;
-	n = choose(&all, options, keep);
+	qsort(all.nodes, all.n_nodes, sizeof(*all.nodes), by_cum);
+	while (n < all.n_nodes && n < most && fabs(all.nodes[n].cum) > 0 &&
+	       fabs(all.nodes[n].cum) >= node_least * all.size)
+		keep[all.nodes[n++].function] = true;
 	if (profile_graph_init(&shown, &stacks.paths, stacks.names.n, d.type, keep, err))
 		return -1;
-	write_legend(&d, profile, all.total, n, count_called(&all), options);
+	for (size_t i = 0; i < all.n_nodes; i++)
+		called += all.nodes[i].cum != 0;
+	write_legend(&d, profile, all.total, n, called, options);
 	for (size_t i = 0; i < n; i++)
 		write_node(&d, &all.nodes[i]);
-	for (size_t i = 0; i < shown.n_edges; i++)
-		if (fabs(shown.edges[i].weight) > least * d.size)
-			write_edge(&d, &shown.edges[i]);
+	for (size_t i = 0; i < shown.n_edges; i++) {
+		const struct profile_edge *e = &shown.edges[i];
+		char text[24];
+
+		if (!(fabs(e->weight) > edge_least * d.size))
+			continue;
+		fprintf(out, "N%u -> N%u [label=\" %s\" weight=%d penwidth=%.1f%s]\n", e->from,
+			e->to, format_amount(d.type, e->weight, text, sizeof(text)),
+			1 + (int)(share(&d, e->weight) * 100), 1 + 5 * share(&d, e->weight),
+			e->residual ? " style=dashed" : "");
+	}
 	fputs("}\n", out);
 	return 0;
 }

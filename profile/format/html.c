@@ -96,38 +96,7 @@ void html_put_facts(const struct profile *p, const char *title, bool difference,
 
 /* --- significant changes --- */
 
-/* The numbers, on the page, of the stacks or frames that are flagged in `marked`. */
-static void put_significant_stacks(const struct html_stacks *s, const struct profile *p,
-				   const bool *marked, FILE *out)
-{
-	size_t n = 0, at = 0, i = 0;
-
-	for (; i < s->n; at++) {
-		size_t end = html_same_end(s, i);
-		bool any = false;
-
-		for (; i < end; i++)
-			any |= marked[s->v[i].stack - p->stacks];
-		if (any) {
-			html_put_comma(n++, out);
-			fprintf(out, "%zu", at);
-		}
-	}
-}
-
-/* `marked` is indexed by the rank of names: to the reader, functions of one name are one. */
-static void put_significant_functions(const struct html_stacks *s, const bool *marked, FILE *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n_frames; i++) {
-		if (!marked[s->names.rank[s->frames[i].function]])
-			continue;
-		html_put_comma(n++, out);
-		fprintf(out, "%zu", i);
-	}
-}
-
+/* The numbers, on the page, of the stacks and frames that changed significantly. */
 static int put_significance(const struct profile *p, const struct html_stacks *s,
 			    const struct profile_format_options *options, FILE *out,
 			    struct err *err)
@@ -135,7 +104,8 @@ static int put_significance(const struct profile *p, const struct html_stacks *s
 	const struct profile_diff *functions = options->functions, *stacks = options->stacks;
 	_cleanup_(cleanup_free) bool *marked =
 		calloc(p->n_stacks + p->symbols->n_functions + 1, sizeof(*marked));
-	bool *by_rank;
+	bool *by_rank; /* to the reader, functions of one name are one */
+	size_t n = 0;
 
 	if (!marked)
 		return err_no_memory(err);
@@ -149,9 +119,25 @@ static int put_significance(const struct profile *p, const struct html_stacks *s
 	for (size_t i = 0; i < functions->n; i++)
 		by_rank[s->names.rank[functions->v[i].at]] |= functions->v[i].significant;
 	fprintf(out, "\"significance\":{\"confidence\":%g,\"stacks\":[", 1 - SIGNIFICANCE_LEVEL);
-	put_significant_stacks(s, p, marked, out);
+	for (size_t i = 0, at = 0; i < s->n; at++) {
+		size_t end = html_same_end(s, i);
+		bool any = false;
+
+		for (; i < end; i++)
+			any |= marked[s->v[i].stack - p->stacks];
+		if (any) {
+			html_put_comma(n++, out);
+			fprintf(out, "%zu", at);
+		}
+	}
 	fputs("],\"functions\":[", out);
-	put_significant_functions(s, by_rank, out);
+	n = 0;
+	for (size_t i = 0; i < s->n_frames; i++) {
+		if (!by_rank[s->names.rank[s->frames[i].function]])
+			continue;
+		html_put_comma(n++, out);
+		fprintf(out, "%zu", i);
+	}
 	fputs("]},\n", out);
 	return 0;
 }
@@ -188,25 +174,6 @@ static const char *program_of(const struct profile *p)
 	return p->n_mappings && *p->mappings[0].path ? text_file_name(p->mappings[0].path) : NULL;
 }
 
-static void put_title(const struct profile *p, const char *title, const char *what, FILE *out)
-{
-	const char *of = title ? title : program_of(p);
-	time_t seconds = (time_t)(p->facts.time_ns / 1000000000);
-	char when[40];
-	struct tm tm;
-
-	fputs("<title>", out);
-	if (of) {
-		format_raw(format_xml, of, out);
-		fputs(": ", out);
-	}
-	fputs(what, out);
-	if (p->facts.time_ns > 0 && gmtime_r(&seconds, &tm) &&
-	    strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S UTC", &tm))
-		fputs(when, out);
-	fputs("</title>\n", out);
-}
-
 /* Write the page up to a mark, and skip the mark. */
 static int put_until(const char *mark, const char **at, const char *end, FILE *out, struct err *err)
 {
@@ -224,10 +191,23 @@ int html_page(const struct profile *p, const char *title, const char *what, html
 {
 	size_t len = format_embedded(_binary_page_html_start, _binary_page_html_end);
 	const char *at = _binary_page_html_start, *end = at + len;
+	const char *of = title ? title : program_of(p);
+	time_t seconds = (time_t)(p->facts.time_ns / 1000000000);
+	char when[40];
+	struct tm tm;
 
 	if (put_until("<!-- title -->\n", &at, end, out, err))
 		return -1;
-	put_title(p, title, what, out);
+	fputs("<title>", out);
+	if (of) {
+		format_raw(format_xml, of, out);
+		fputs(": ", out);
+	}
+	fputs(what, out);
+	if (p->facts.time_ns > 0 && gmtime_r(&seconds, &tm) &&
+	    strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S UTC", &tm))
+		fputs(when, out);
+	fputs("</title>\n", out);
 	if (put_until("<!-- data -->\n", &at, end, out, err))
 		return -1;
 	fputs("<script type=\"application/json\" id=\"data\">{", out);

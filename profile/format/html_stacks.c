@@ -31,30 +31,26 @@ static int by_frames(const void *left, const void *right)
 	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-/* The mappings that the kept stacks need. */
-static bool *find_needed(const struct profile *p, const bool *keep)
+/* A file may be mapped in several pieces: its path is interned, and so is one pointer. */
+static bool find_modules(struct html_stacks *s, const struct profile *p, const bool *keep)
 {
-	bool *needed = calloc(p->n_mappings + 1, sizeof(*needed));
+	_cleanup_(hashmap_fini) struct hashmap paths = { 0 };
+	/* The mappings that the kept stacks need; NULL: all. */
+	_cleanup_(cleanup_free) bool *needed = NULL;
 
-	for (size_t i = 0; needed && i < p->n_stacks; i++) {
-		for (uint32_t k = 0; (!keep || keep[i]) && k < p->stacks[i].depth; k++) {
+	if (keep) {
+		needed = calloc(p->n_mappings + 1, sizeof(*needed));
+		if (!needed)
+			return false;
+	}
+	for (size_t i = 0; keep && i < p->n_stacks; i++) {
+		for (uint32_t k = 0; keep[i] && k < p->stacks[i].depth; k++) {
 			uint32_t address = p->frames[p->stacks[i].first + k];
 
 			if (p->addresses[address].mapping != PROFILE_NONE)
 				needed[p->addresses[address].mapping] = true;
 		}
 	}
-	return needed;
-}
-
-/* A file may be mapped in several pieces: its path is interned, and so is one pointer. */
-static bool find_modules(struct html_stacks *s, const struct profile *p, const bool *keep)
-{
-	_cleanup_(hashmap_fini) struct hashmap paths = { 0 };
-	_cleanup_(cleanup_free) bool *needed = keep ? find_needed(p, keep) : NULL;
-
-	if (keep && !needed)
-		return false;
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		uint64_t key = (uint64_t)(uintptr_t)p->mappings[i].path;
 		uint32_t module = hashmap_get(&paths, key);
@@ -101,41 +97,33 @@ static size_t count_calls(const struct profile *p, const struct profile_stack *s
 	return n;
 }
 
-/* Write the path of a stack backwards from `end`. False without memory. */
-static bool make_path(struct html_stacks *s, const struct profile *p,
-		      const struct profile_stack *stack, bool keep_allocator, uint32_t *end)
-{
-	struct html_path *path = &s->v[s->n++];
-	uint32_t *at = end;
-	uint32_t frame, line;
-
-	profile_stack_start(p, stack, keep_allocator, &frame, &line);
-	for (; frame < stack->depth; frame++, line = 0) {
-		uint32_t address = p->frames[stack->first + frame];
-		const struct profile_location *lines = &p->symbols->locations[address];
-
-		for (; line < lines->n; line++) {
-			*--at = frame_of(s, p->symbols->lines[lines->first + line].function,
-					 p->addresses[address].mapping);
-			if (*at == HASHMAP_NONE)
-				return false;
-		}
-	}
-	*path = (struct html_path){ at, (uint32_t)(end - at), stack };
-	return true;
-}
-
+/* The path of each stack is written backwards from its end. False without memory. */
 static bool make_paths(struct html_stacks *s, const struct profile *p, const bool *keep,
 		       bool keep_allocator)
 {
 	uint32_t *end = s->calls;
 
 	for (size_t i = 0; i < p->n_stacks; i++) {
+		const struct profile_stack *stack = &p->stacks[i];
+		uint32_t *at, frame, line;
+
 		if (keep && !keep[i])
 			continue;
-		end += count_calls(p, &p->stacks[i]);
-		if (!make_path(s, p, &p->stacks[i], keep_allocator, end))
-			return false;
+		end += count_calls(p, stack);
+		at = end;
+		profile_stack_start(p, stack, keep_allocator, &frame, &line);
+		for (; frame < stack->depth; frame++, line = 0) {
+			uint32_t address = p->frames[stack->first + frame];
+			const struct profile_location *lines = &p->symbols->locations[address];
+
+			for (; line < lines->n; line++) {
+				*--at = frame_of(s, p->symbols->lines[lines->first + line].function,
+						 p->addresses[address].mapping);
+				if (*at == HASHMAP_NONE)
+					return false;
+			}
+		}
+		s->v[s->n++] = (struct html_path){ at, (uint32_t)(end - at), stack };
 	}
 	qsort(s->v, s->n, sizeof(*s->v), by_frames);
 	return true;
@@ -175,29 +163,7 @@ int html_stacks_init(struct html_stacks *out, const struct profile *profile, con
 	return 0;
 }
 
-/* --- modules, files and functions --- */
-
-static void put_module(const struct profile_mapping *m, FILE *out)
-{
-	fputs("{\"name\":", out);
-	format_json_text(*m->path ? text_file_name(m->path) : "[no file]", out);
-	fputs(",\"path\":", out);
-	format_json_text(m->path, out);
-	fputs(",\"build_id\":", out);
-	format_json_text(m->build_id, out);
-	fputs("}", out);
-}
-
-/* By address, and finally "no file". */
-static void put_modules(const struct profile *p, const struct html_stacks *s, FILE *out)
-{
-	fputs("\"modules\":[", out);
-	for (uint32_t i = 0; i < s->n_modules; i++) {
-		put_module(&p->mappings[s->first[i]], out);
-		putc(',', out);
-	}
-	fputs("{\"name\":\"[unknown]\",\"path\":\"\",\"build_id\":null}],\n", out);
-}
+/* --- files and functions --- */
 
 static const char *file_of(const struct profile *p, const struct html_stacks *s, size_t frame)
 {
@@ -306,7 +272,20 @@ static void put_paths(const struct html_stacks *s, FILE *out)
 int html_put_stacks(const struct profile *p, const struct html_stacks *s, FILE *out,
 		    struct err *err)
 {
-	put_modules(p, s, out);
+	/* By address, and finally "no file". */
+	fputs("\"modules\":[", out);
+	for (uint32_t i = 0; i < s->n_modules; i++) {
+		const struct profile_mapping *m = &p->mappings[s->first[i]];
+
+		fputs("{\"name\":", out);
+		format_json_text(*m->path ? text_file_name(m->path) : "[no file]", out);
+		fputs(",\"path\":", out);
+		format_json_text(m->path, out);
+		fputs(",\"build_id\":", out);
+		format_json_text(m->build_id, out);
+		fputs("},", out);
+	}
+	fputs("{\"name\":\"[unknown]\",\"path\":\"\",\"build_id\":null}],\n", out);
 	if (put_files(p, s, out, err))
 		return -1;
 	put_functions(s, out);

@@ -47,49 +47,6 @@ static void write_facts(const struct profile *p, FILE *out)
 	fputs("],\n", out);
 }
 
-static void write_mappings(const struct profile *p, FILE *out)
-{
-	fputs("\"mappings\":[", out);
-	for (size_t i = 0; i < p->n_mappings; i++) {
-		const struct profile_mapping *m = &p->mappings[i];
-
-		fprintf(out, "%s\n{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\"",
-			i ? "," : "", m->start, m->end);
-		fprintf(out, ",\"offset\":%" PRIu64, m->offset);
-		write_text("path", m->path, out);
-		write_text("build_id", m->build_id, out);
-		fprintf(out, ",\"deleted\":%s}", m->deleted ? "true" : "false");
-	}
-	fputs("],\n", out);
-}
-
-static void write_functions(const struct profile *p, const struct profile_names *names, FILE *out)
-{
-	fputs("\"functions\":[", out);
-	for (size_t i = 0; i < names->n; i++) {
-		const struct profile_function *f = &p->symbols->functions[i];
-
-		fprintf(out, "%s\n{\"name\":\"", i ? "," : "");
-		format_escape(format_json, names->name[i], out);
-		putc('"', out);
-		write_text("linkage", f->linkage, out);
-		write_text("file", f->file, out);
-		fprintf(out, ",\"known\":%s}", f->known ? "true" : "false");
-	}
-	fputs("],\n", out);
-}
-
-static void write_threads(const struct profile *p, FILE *out)
-{
-	fputs("\"threads\":[", out);
-	for (size_t i = 0; i < p->n_threads; i++) {
-		fprintf(out, "%s\n{\"id\":%" PRIu64, i ? "," : "", p->threads[i].id);
-		write_text("name", p->threads[i].name, out);
-		putc('}', out);
-	}
-	fputs("],\n", out);
-}
-
 static void write_numbers(const char *key, const double *v, unsigned int n, FILE *out)
 {
 	fprintf(out, ",\"%s\":[", key);
@@ -132,10 +89,35 @@ int format_json_document(const struct profile *profile,
 	if (!lines)
 		return err_no_memory(err);
 	write_facts(profile, out);
-	write_mappings(profile, out);
-	write_functions(profile, &names, out);
-	write_threads(profile, out);
-	fputs("\"stacks\":[", out);
+	fputs("\"mappings\":[", out);
+	for (size_t i = 0; i < profile->n_mappings; i++) {
+		const struct profile_mapping *m = &profile->mappings[i];
+
+		fprintf(out, "%s\n{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\"",
+			i ? "," : "", m->start, m->end);
+		fprintf(out, ",\"offset\":%" PRIu64, m->offset);
+		write_text("path", m->path, out);
+		write_text("build_id", m->build_id, out);
+		fprintf(out, ",\"deleted\":%s}", m->deleted ? "true" : "false");
+	}
+	fputs("],\n\"functions\":[", out);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct profile_function *f = &profile->symbols->functions[i];
+
+		fprintf(out, "%s\n{\"name\":\"", i ? "," : "");
+		format_escape(format_json, names.name[i], out);
+		putc('"', out);
+		write_text("linkage", f->linkage, out);
+		write_text("file", f->file, out);
+		fprintf(out, ",\"known\":%s}", f->known ? "true" : "false");
+	}
+	fputs("],\n\"threads\":[", out);
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		fprintf(out, "%s\n{\"id\":%" PRIu64, i ? "," : "", profile->threads[i].id);
+		write_text("name", profile->threads[i].name, out);
+		putc('}', out);
+	}
+	fputs("],\n\"stacks\":[", out);
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 		size_t n = profile_stack_lines(profile, stack, options->keep_allocator, lines,

@@ -103,34 +103,25 @@ static void pprof_out_fini(struct pprof_out *o)
 	o->safe = NULL;
 }
 
-/* Escape `raw` into o->safe; false without memory. */
-static bool make_safe(struct pprof_out *o, const char *raw)
-{
-	size_t size = strlen(raw) * 4 + 1;
-
-	if (size > o->safe_size) {
-		char *bigger = realloc(o->safe, size);
-
-		if (!bigger)
-			return false;
-		o->safe = bigger;
-		o->safe_size = size;
-	}
-	output_safe(raw, o->safe, size);
-	return true;
-}
-
 /* As pprof_out_text(), for temporary text, which is always added. */
 static int64_t pprof_out_copy(struct pprof_out *o, const char *raw)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
+	size_t size = strlen(raw) * 4 + 1;
 
 	if (!*raw)
 		return 0;
-	if (!make_safe(o, raw)) {
-		o->failed = true;
-		return 0;
+	if (size > o->safe_size) {
+		char *bigger = realloc(o->safe, size);
+
+		if (!bigger) {
+			o->failed = true;
+			return 0;
+		}
+		o->safe = bigger;
+		o->safe_size = size;
 	}
+	output_safe(raw, o->safe, size);
 	part.n_string_table = 1;
 	part.string_table = &o->safe;
 	pprof_out_part(o, &part);
@@ -156,13 +147,6 @@ static int64_t pprof_out_text(struct pprof_out *o, const char *raw)
 		return 0;
 	}
 	return pprof_out_copy(o, raw);
-}
-
-/* Flush the output. ERR_FAILED: memory ran out earlier. */
-static int pprof_out_finish(struct pprof_out *o, struct err *err)
-{
-	compress_plain(o, Z_FINISH);
-	return o->failed ? err_no_memory(err) : 0;
 }
 
 /* --- profiles --- */
@@ -250,18 +234,6 @@ static struct pprof *pprof_new(const struct profile *p)
 	    !w->lines || !w->line_of)
 		return NULL;
 	return take_ptr(w);
-}
-
-/* How many of an address's inner lines belong to the allocator. */
-static uint32_t lines_cut(const struct pprof *w, uint32_t address)
-{
-	const struct profile_symbols *s = w->p->symbols;
-	const struct profile_location *at = &s->locations[address];
-	uint32_t n = at->n;
-
-	while (n && !s->functions[s->lines[at->first + n - 1].function].allocator)
-		n--;
-	return n;
 }
 
 /* The locations of a stack, marked as used. Returns how many. */
@@ -422,16 +394,6 @@ static void write_location(struct pprof *w, uint32_t address, uint64_t id, uint3
 	pprof_out_part(&w->out, &part);
 }
 
-static void write_locations(struct pprof *w)
-{
-	for (uint32_t i = 0; i < w->p->n_addresses; i++) {
-		if (w->use[i] & USED_WHOLE)
-			write_location(w, i, w->whole_id[i], 0);
-		if (w->use[i] & USED_CUT)
-			write_location(w, i, w->cut_id[i], lines_cut(w, i));
-	}
-}
-
 static void write_functions(struct pprof *w)
 {
 	for (size_t i = 0; i < w->p->symbols->n_functions; i++) {
@@ -451,24 +413,7 @@ static void write_functions(struct pprof *w)
 	}
 }
 
-/* Append `name` without its arguments to a regexp; false: no room. */
-static bool add_to_regexp(char *regexp, size_t *at, const char *name)
-{
-	size_t len = strcspn(name, "("), room = DROP_MAX - *at;
-
-	if (2 * len + 2 > room)
-		return false;
-	if (*at)
-		regexp[(*at)++] = '|';
-	for (size_t i = 0; i < len; i++) {
-		if (strchr("\\.+*?()|[]{}^$", name[i]))
-			regexp[(*at)++] = '\\';
-		regexp[(*at)++] = name[i];
-	}
-	regexp[*at] = '\0';
-	return true;
-}
-
+/* A regexp of the allocator's functions without their arguments: as many as there is room for. */
 static void write_drop_frames(struct pprof *w)
 {
 	const struct profile_symbols *s = w->p->symbols;
@@ -478,9 +423,20 @@ static void write_drop_frames(struct pprof *w)
 
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct profile_function *f = &s->functions[i];
+		size_t len = strcspn(f->name, "(");
 
-		if (f->allocator && f->known && *f->name && !add_to_regexp(regexp, &at, f->name))
+		if (!f->allocator || !f->known || !*f->name)
+			continue;
+		if (2 * len + 2 > DROP_MAX - at)
 			break;
+		if (at)
+			regexp[at++] = '|';
+		for (size_t j = 0; j < len; j++) {
+			if (strchr("\\.+*?()|[]{}^$", f->name[j]))
+				regexp[at++] = '\\';
+			regexp[at++] = f->name[j];
+		}
+		regexp[at] = '\0';
 	}
 	part.drop_frames = pprof_out_copy(&w->out, regexp);
 	pprof_out_part(&w->out, &part);
@@ -547,28 +503,25 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 	pprof_out_part(&w->out, &part);
 }
 
-/* True for most stacks of a difference. */
-static bool counts_nothing(const struct pprof *w, const struct profile_stack *stack)
-{
-	for (unsigned int i = 0; i < w->n_types; i++)
-		if (stack->value[w->types[i]] != 0)
-			return false;
-	return true;
-}
-
 int format_pprof(const struct profile *profile, const struct profile_format_options *options,
 		 FILE *out, struct err *err)
 {
 	_cleanup_(pprof_free) struct pprof *w = pprof_new(profile);
+	const struct profile_symbols *s = profile->symbols;
 
 	if (!w)
 		return err_no_memory(err);
 	w->keep_allocator = options->keep_allocator;
 	if (pprof_out_init(&w->out, out, err))
 		return -1;
-	for (size_t i = 0; i < profile->n_stacks; i++)
-		if (!counts_nothing(w, &profile->stacks[i]))
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		bool counts = false; /* false for most stacks of a difference */
+
+		for (unsigned int t = 0; t < w->n_types && !counts; t++)
+			counts = profile->stacks[i].value[w->types[t]] != 0;
+		if (counts)
 			stack_ids(w, &profile->stacks[i]);
+	}
 	learn(w);
 	number(w);
 	write_types(w);
@@ -576,9 +529,21 @@ int format_pprof(const struct profile *profile, const struct profile_format_opti
 	if (!w->keep_allocator)
 		write_drop_frames(w);
 	write_mappings(w);
-	write_locations(w);
+	for (uint32_t i = 0; i < profile->n_addresses; i++) {
+		const struct profile_location *at = &s->locations[i];
+		uint32_t cut = at->n; /* inner lines that belong to the allocator */
+
+		if (w->use[i] & USED_WHOLE)
+			write_location(w, i, w->whole_id[i], 0);
+		if (!(w->use[i] & USED_CUT))
+			continue;
+		while (cut && !s->functions[s->lines[at->first + cut - 1].function].allocator)
+			cut--;
+		write_location(w, i, w->cut_id[i], cut);
+	}
 	write_functions(w);
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		write_sample(w, &profile->stacks[i]);
-	return pprof_out_finish(&w->out, err);
+	compress_plain(&w->out, Z_FINISH);
+	return w->out.failed ? err_no_memory(err) : 0;
 }

@@ -23,16 +23,6 @@ static void put_text(const char *text, FILE *out)
 		put_char(*text, out);
 }
 
-/* One of several names separated by "--", which jeprof would also find within a name. */
-static void put_name(const char *name, FILE *out)
-{
-	for (const char *at = name; *at; at++) {
-		if (at[0] == '-' && at > name && at[-1] == '-')
-			putc(' ', out);
-		put_char(*at, out);
-	}
-}
-
 /*
  * "0xPLACE outer--inner": the innermost place of a stack is the address itself, that of a call the
  * address before. jeprof knows the allocator by a few names; other allocator functions get one of
@@ -47,29 +37,15 @@ static void put_names(const struct profile *p, size_t address, uint64_t place, c
 	fprintf(out, "0x%016" PRIx64 "%c", place, between);
 	for (uint32_t i = at->n; i-- > 0;) {
 		const struct profile_function *f = &s->functions[s->lines[at->first + i].function];
+		const char *name = f->allocator ? "malloc" : f->name;
 
-		put_name(f->allocator ? "malloc" : f->name, out);
+		/* jeprof would also find the "--" between names within one. */
+		for (const char *c = name; *c; c++) {
+			if (c[0] == '-' && c > name && c[-1] == '-')
+				putc(' ', out);
+			put_char(*c, out);
+		}
 		fputs(i ? "--" : "\n", out);
-	}
-}
-
-/* "#0xRETURN line TAB file TAB linkage TAB name" for each call, innermost first. */
-static void put_details(const struct profile *p, size_t address, FILE *out)
-{
-	const struct profile_symbols *s = p->symbols;
-	const struct profile_location *at = &s->locations[address];
-
-	for (uint32_t i = 0; i < at->n; i++) {
-		const struct profile_line *line = &s->lines[at->first + i];
-		const struct profile_function *f = &s->functions[line->function];
-
-		fprintf(out, "#0x%" PRIx64 " %u\t", p->addresses[address].pc, line->line);
-		put_text(f->file && *f->file ? f->file : "?", out);
-		putc('\t', out);
-		put_text(f->linkage, out);
-		putc('\t', out);
-		put_text(f->name, out);
-		putc('\n', out);
 	}
 }
 
@@ -84,6 +60,7 @@ void profile_write_symbols(const struct profile *p, FILE *out)
 static int put_symbols(const struct profile *p, FILE *out, struct err *err)
 {
 	_cleanup_(cleanup_free) bool *innermost = calloc(p->n_addresses + 1, sizeof(*innermost));
+	const struct profile_symbols *s = p->symbols;
 
 	if (!innermost)
 		return err_no_memory(err);
@@ -104,7 +81,19 @@ static int put_symbols(const struct profile *p, FILE *out, struct err *err)
 		put_names(p, i, p->addresses[i].pc - 1, ' ', out);
 		if (innermost[i])
 			put_names(p, i, p->addresses[i].pc, ' ', out);
-		put_details(p, i, out);
+		/* "#0xRETURN line TAB file TAB linkage TAB name", innermost first. */
+		for (uint32_t j = 0; j < s->locations[i].n; j++) {
+			const struct profile_line *line = &s->lines[s->locations[i].first + j];
+			const struct profile_function *f = &s->functions[line->function];
+
+			fprintf(out, "#0x%" PRIx64 " %u\t", p->addresses[i].pc, line->line);
+			put_text(f->file && *f->file ? f->file : "?", out);
+			putc('\t', out);
+			put_text(f->linkage, out);
+			putc('\t', out);
+			put_text(f->name, out);
+			putc('\n', out);
+		}
 	}
 	fputs("---\n--- heap\n", out);
 	return 0;
@@ -186,12 +175,6 @@ static void put_mappings(const struct profile *p, FILE *out)
 	}
 }
 
-static int below_0(struct err *err)
-{
-	err_raise(err, ERROR_RAW_NO_DIFFERENCE);
-	return err_advise(err, FIX_LEAVE_OUT_WHAT_SHRANK);
-}
-
 int format_raw_profile(const struct profile *profile, const struct profile_format_options *options,
 		       FILE *out, struct err *err)
 {
@@ -200,8 +183,10 @@ int format_raw_profile(const struct profile *profile, const struct profile_forma
 		return err_raise(err, ERROR_RAW_MIXED_RATES);
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		for (int t = 0; t < PROFILE_TYPES; t++) {
-			if (profile->stacks[i].sampled[t] < 0)
-				return below_0(err);
+			if (profile->stacks[i].sampled[t] < 0) {
+				err_raise(err, ERROR_RAW_NO_DIFFERENCE);
+				return err_advise(err, FIX_LEAVE_OUT_WHAT_SHRANK);
+			}
 		}
 	}
 	if (put_symbols(profile, out, err))

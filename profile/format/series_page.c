@@ -45,15 +45,21 @@ static int largest_first(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* Growing stacks first, then by size. */
-static int rank_stacks(struct held *h, struct err *err)
+/* Growing stacks come first, then the others by size. */
+static int hold(struct held *h, struct err *err)
 {
 	const struct profile_series *s = h->page->series;
 	size_t n = s->all.n_stacks;
 	_cleanup_(cleanup_free) struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
 
-	if (!ranked)
+	h->n_moments = s->n < SERIES_MOMENTS_MAX ? s->n : SERIES_MOMENTS_MAX;
+	h->moment = calloc(h->n_moments + 1, sizeof(*h->moment));
+	h->order = calloc(n + 1, sizeof(*h->order));
+	h->keep = calloc(n + 1, sizeof(*h->keep));
+	if (!ranked || !h->moment || !h->order || !h->keep)
 		return err_no_memory(err);
+	for (size_t i = 1; i < h->n_moments; i++)
+		h->moment[i] = i * (s->n - 1) / (h->n_moments - 1);
 	for (size_t i = 0; i < n; i++) {
 		ranked[i].stack = i;
 		for (size_t at = 0; at < s->n; at++)
@@ -66,23 +72,6 @@ static int rank_stacks(struct held *h, struct err *err)
 		h->order[i] = ranked[i].stack;
 		h->n_used += ranked[i].most > 0;
 	}
-	return 0;
-}
-
-static int hold(struct held *h, struct err *err)
-{
-	const struct profile_series *s = h->page->series;
-
-	h->n_moments = s->n < SERIES_MOMENTS_MAX ? s->n : SERIES_MOMENTS_MAX;
-	h->moment = calloc(h->n_moments + 1, sizeof(*h->moment));
-	h->order = calloc(s->all.n_stacks + 1, sizeof(*h->order));
-	h->keep = calloc(s->all.n_stacks + 1, sizeof(*h->keep));
-	if (!h->moment || !h->order || !h->keep)
-		return err_no_memory(err);
-	for (size_t i = 1; i < h->n_moments; i++)
-		h->moment[i] = i * (s->n - 1) / (h->n_moments - 1);
-	if (rank_stacks(h, err))
-		return -1;
 	h->n_kept = SERIES_COUNTS_MAX / h->n_moments;
 	if (h->n_kept > h->n_used)
 		h->n_kept = h->n_used;
@@ -141,22 +130,6 @@ static void put_time(const struct series_page *page, size_t profile, FILE *out)
 		fputs("null", out);
 }
 
-static void put_moments(const struct held *h, const struct html_stacks *stacks, FILE *out)
-{
-	fputs("\"moments\":[", out);
-	for (size_t i = 0; i < h->n_moments; i++) {
-		html_put_comma(i, out);
-		fprintf(out, "\n{\"at\":%zu,\"time_ms\":", h->moment[i]);
-		put_time(h->page, h->moment[i], out);
-		fputs(",\"value\":[", out);
-		put_counts(h, stacks, h->moment[i], false, out);
-		fputs("],\n\"variance\":[", out);
-		put_counts(h, stacks, h->moment[i], true, out);
-		fputs("]}", out);
-	}
-	fputs("]", out);
-}
-
 static void put_numbers(const char *key, const double *v, size_t n, FILE *out)
 {
 	fprintf(out, "\"%s\":[", key);
@@ -165,20 +138,6 @@ static void put_numbers(const char *key, const double *v, size_t n, FILE *out)
 		html_put_number(v[i], out);
 	}
 	fputs("]", out);
-}
-
-static void put_totals(const struct profile_series *s, FILE *out)
-{
-	fputs("\"total\":[", out);
-	for (size_t at = 0; at < s->n; at++) {
-		double total = 0;
-
-		for (size_t i = 0; i < s->all.n_stacks; i++)
-			total += profile_series_value(s, at, i);
-		html_put_comma(at, out);
-		html_put_number(round(total), out);
-	}
-	fputs("],\n", out);
 }
 
 /* The number of its stack on the page; -1: not there by itself. */
@@ -251,12 +210,12 @@ static void put_growers(const struct held *h, const struct html_stacks *stacks, 
 static void put_series(const struct held *h, const struct html_stacks *stacks, FILE *out)
 {
 	const struct series_page *page = h->page;
+	const struct profile_series *s = page->series;
 
 	fprintf(out,
 		"\"series\":{\"type\":\"%s\",\"left_out\":{\"stacks\":%zu,\"moments\":%zu},"
 		"\n\"start_ms\":",
-		format_types[page->series->type].name, h->n_used - h->n_kept,
-		page->series->n - h->n_moments);
+		format_types[s->type].name, h->n_used - h->n_kept, s->n - h->n_moments);
 	put_time(page, 0, out);
 	fputs(",\n\"summary\":[", out);
 	for (size_t i = 0; page->summary[i]; i++) {
@@ -266,12 +225,30 @@ static void put_series(const struct held *h, const struct html_stacks *stacks, F
 		putc('"', out);
 	}
 	fputs("],\n", out);
-	put_numbers("seconds", page->seconds, page->series->n, out);
-	fputs(",\n", out);
-	put_totals(page->series, out);
+	put_numbers("seconds", page->seconds, s->n, out);
+	fputs(",\n\"total\":[", out);
+	for (size_t at = 0; at < s->n; at++) {
+		double total = 0;
+
+		for (size_t i = 0; i < s->all.n_stacks; i++)
+			total += profile_series_value(s, at, i);
+		html_put_comma(at, out);
+		html_put_number(round(total), out);
+	}
+	fputs("],\n", out);
 	put_growers(h, stacks, out);
-	put_moments(h, stacks, out);
-	putc('}', out);
+	fputs("\"moments\":[", out);
+	for (size_t i = 0; i < h->n_moments; i++) {
+		html_put_comma(i, out);
+		fprintf(out, "\n{\"at\":%zu,\"time_ms\":", h->moment[i]);
+		put_time(page, h->moment[i], out);
+		fputs(",\"value\":[", out);
+		put_counts(h, stacks, h->moment[i], false, out);
+		fputs("],\n\"variance\":[", out);
+		put_counts(h, stacks, h->moment[i], true, out);
+		fputs("]}", out);
+	}
+	fputs("]}", out);
 }
 
 static int put_data(const struct held *h, FILE *out, struct err *err)

@@ -2,22 +2,6 @@
 /* For speedscope, by its file format schema: one list of functions, and a profile for each type. */
 #include "profile/format/private.h"
 
-static void write_frames(const struct format_stacks *stacks, const struct profile_symbols *symbols,
-			 FILE *out)
-{
-	fputs("\"shared\":{\"frames\":[", out);
-	for (size_t i = 0; i < stacks->names.n; i++) {
-		fprintf(out, "%s\n{\"name\":\"", i ? "," : "");
-		format_escape(format_json, stacks->names.name[i], out);
-		if (symbols->functions[i].file) {
-			fputs("\",\"file\":\"", out);
-			format_raw(format_json, symbols->functions[i].file, out);
-		}
-		fputs("\"}", out);
-	}
-	fputs("]},\n", out);
-}
-
 /* The weight of `path`. speedscope takes no negative weights: what shrank is left out. */
 static int64_t weigh(struct format_sum *sum, const struct profile_path *path,
 		     enum profile_type type)
@@ -56,15 +40,6 @@ static void write_weights(const struct profile_paths *paths, enum profile_type t
 	}
 }
 
-static int64_t end_value(const struct profile_paths *paths, enum profile_type type)
-{
-	struct format_sum sum = { 0 };
-
-	for (size_t i = 0; i < paths->n; i++)
-		weigh(&sum, &paths->v[i], type);
-	return sum.written;
-}
-
 int format_speedscope(const struct profile *profile, const struct profile_format_options *options,
 		      FILE *out, struct err *err)
 {
@@ -81,17 +56,30 @@ int format_speedscope(const struct profile *profile, const struct profile_format
 	for (unsigned int i = 0; i < n; i++)
 		active = known[i] == options->type ? i : active;
 	fprintf(out, "\",\"activeProfileIndex\":%u,\n", active);
-	write_frames(&stacks, profile->symbols, out);
-	fputs("\"profiles\":[", out);
+	fputs("\"shared\":{\"frames\":[", out);
+	for (size_t i = 0; i < stacks.names.n; i++) {
+		const char *file = profile->symbols->functions[i].file;
+
+		fprintf(out, "%s\n{\"name\":\"", i ? "," : "");
+		format_escape(format_json, stacks.names.name[i], out);
+		if (file) {
+			fputs("\",\"file\":\"", out);
+			format_raw(format_json, file, out);
+		}
+		fputs("\"}", out);
+	}
+	fputs("]},\n\"profiles\":[", out);
 	for (unsigned int i = 0; i < n; i++) {
 		enum profile_type type = known[i];
+		struct format_sum end = { 0 };
 
+		for (size_t k = 0; k < stacks.paths.n; k++)
+			weigh(&end, &stacks.paths.v[k], type);
 		fprintf(out,
 			"%s\n{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\","
 			"\"startValue\":0,\"endValue\":%lld,\"samples\":[",
 			i ? "," : "", format_types[type].name,
-			format_is_bytes(type) ? "bytes" : "none",
-			(long long)end_value(&stacks.paths, type));
+			format_is_bytes(type) ? "bytes" : "none", (long long)end.written);
 		write_samples(&stacks.paths, type, out);
 		fputs("],\n\"weights\":[", out);
 		write_weights(&stacks.paths, type, out);

@@ -39,23 +39,6 @@ struct flame {
 	FILE *out; /* NULL: only measure */
 };
 
-/* A warm color for each name; gray if there is none. */
-static void write_colour(const struct flame *f, uint32_t function)
-{
-	const struct profile_function *of = &f->symbols->functions[function];
-	uint32_t hash = 2166136261;
-
-	for (const char *c = f->stacks->names.name[function]; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619;
-	if (!of->known)
-		fprintf(f->out, "hsl(0,0%%,%u%%)", 72 + hash % 12);
-	else if (of->allocator)
-		fprintf(f->out, "hsl(200,60%%,%u%%)", 66 + hash % 12);
-	else
-		fprintf(f->out, "hsl(%u,%u%%,%u%%)", hash % 50, 70 + (hash >> 8) % 25,
-			62 + (hash >> 16) % 14);
-}
-
 /* As much of `name` as fits; the script does the same when zooming. */
 static void write_label(const char *name, double width, FILE *out)
 {
@@ -86,6 +69,7 @@ static void write_frame(const struct flame *f, const char *name, uint32_t functi
 	double error = sqrt(fmax(f->variance - frame->variance, 0));
 	double x = frame->start / f->total * WIDTH;
 	char amount[24], by[24];
+	uint32_t hash = 2166136261;
 
 	fputs("<g class=\"f\"><title>", f->out);
 	format_escape(format_xml, name, f->out);
@@ -95,10 +79,18 @@ static void write_frame(const struct flame *f, const char *name, uint32_t functi
 	fprintf(f->out,
 		" (%.2f %%)</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%u\" fill=\"",
 		value / f->total * 100, x, TOP + row * ROW, width, ROW - 1);
+	/* A warm color for each name; gray if there is none. */
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619;
 	if (function == PROFILE_NONE)
 		fputs("hsl(45,60%,80%)", f->out);
+	else if (!f->symbols->functions[function].known)
+		fprintf(f->out, "hsl(0,0%%,%u%%)", 72 + hash % 12);
+	else if (f->symbols->functions[function].allocator)
+		fprintf(f->out, "hsl(200,60%%,%u%%)", 66 + hash % 12);
 	else
-		write_colour(f, function);
+		fprintf(f->out, "hsl(%u,%u%%,%u%%)", hash % 50, 70 + (hash >> 8) % 25,
+			62 + (hash >> 16) % 14);
 	fprintf(f->out, "\"/><text x=\"%.3f\" y=\"%u\">", x + 3, TOP + row * ROW + 11);
 	write_label(name, width, f->out);
 	fputs("</text></g>\n", f->out);
@@ -205,22 +197,6 @@ static void write_head(const struct flame *f, const struct profile *p,
 	write_text(f->out, (int)WIDTH - 300, 22, " id=\"reset\" class=\"s\"", "zoom out");
 }
 
-static void write_foot(const struct flame *f, unsigned int height)
-{
-	char line[128];
-
-	write_text(f->out, 8, 51, " id=\"status\"", "");
-	if (f->left_out) {
-		snprintf(line, sizeof(line), "%zu frames below %.1f %% are left out", f->left_out,
-			 LEAST * 100);
-		write_text(f->out, 8, height - 8, " class=\"s\"", line);
-	}
-	fputs("<script><![CDATA[\n\"use strict\";\n", f->out);
-	fwrite(_binary_svg_js_start, 1, format_embedded(_binary_svg_js_start, _binary_svg_js_end),
-	       f->out);
-	fputs("]]></script>\n</svg>\n", f->out);
-}
-
 int format_svg(const struct profile *profile, const struct profile_format_options *options,
 	       FILE *out, struct err *err)
 {
@@ -231,6 +207,7 @@ int format_svg(const struct profile *profile, const struct profile_format_option
 		.stacks = &stacks, .symbols = profile->symbols, .type = options->type, .open = open
 	};
 	unsigned int height;
+	char line[128];
 
 	if (!open)
 		return err_no_memory(err);
@@ -250,6 +227,15 @@ int format_svg(const struct profile *profile, const struct profile_format_option
 		draw(&f);
 		write_frame(&f, "all", PROFILE_NONE, 0, &root);
 	}
-	write_foot(&f, height);
+	write_text(out, 8, 51, " id=\"status\"", "");
+	if (f.left_out) {
+		snprintf(line, sizeof(line), "%zu frames below %.1f %% are left out", f.left_out,
+			 LEAST * 100);
+		write_text(out, 8, height - 8, " class=\"s\"", line);
+	}
+	fputs("<script><![CDATA[\n\"use strict\";\n", out);
+	fwrite(_binary_svg_js_start, 1, format_embedded(_binary_svg_js_start, _binary_svg_js_end),
+	       out);
+	fputs("]]></script>\n</svg>\n", out);
 	return 0;
 }
