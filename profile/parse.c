@@ -43,10 +43,9 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bytes that are not text are written as \xNN. */
-static int set_text(struct parse *ps, const struct span *s, const char **to, struct err *err)
+/* Bytes that are not text are written as \xNN. Returns the length. */
+static size_t unescape(const struct span *s, char out[VALUE_MAX])
 {
-	char value[VALUE_MAX];
 	size_t n = 0;
 
 	for (const char *at = s->at; at < s->end && n < VALUE_MAX; at++) {
@@ -54,12 +53,20 @@ static int set_text(struct parse *ps, const struct span *s, const char **to, str
 		int high = escaped ? hex_digit(at[2]) : -1, low = escaped ? hex_digit(at[3]) : -1;
 
 		if (high < 0 || low < 0 || (!high && !low)) {
-			value[n++] = *at;
+			out[n++] = *at;
 			continue;
 		}
-		value[n++] = (char)(high << 4 | low);
+		out[n++] = (char)(high << 4 | low);
 		at += 3;
 	}
+	return n;
+}
+
+static int set_text(struct parse *ps, const struct span *s, const char **to, struct err *err)
+{
+	char value[VALUE_MAX];
+	size_t n = unescape(s, value);
+
 	if (memchr(value, '\0', n))
 		return reader_fail(&ps->file, "not text", err);
 	*to = intern_add(ps->text, value, n);
