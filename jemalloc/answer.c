@@ -64,22 +64,6 @@ void maps_pack(const struct maps *maps, struct pack *p)
 	}
 }
 
-static void unpack_map(struct map *m, const struct maps *all, struct unpack *u)
-{
-	size_t path;
-
-	m->start = unpack_u64(u);
-	m->end = unpack_u64(u);
-	m->offset = unpack_u64(u);
-	m->inode = unpack_u64(u);
-	m->dev_major = (uint32_t)unpack_max(u, UINT32_MAX);
-	m->dev_minor = (uint32_t)unpack_max(u, UINT32_MAX);
-	m->prot = (unsigned int)unpack_max(u, MAP_R | MAP_W | MAP_X | MAP_SHARED_BIT);
-	path = (size_t)unpack_max(u, all->n);
-	m->path = path ? all->text + (path - 1) * PATH_TEXT : "";
-	u->bad |= m->start >= m->end;
-}
-
 bool maps_unpack(struct maps *out, struct unpack *u)
 {
 	struct maps got = { .n = unpack_count(u, MAP_WORDS * sizeof(uint64_t)) };
@@ -88,9 +72,20 @@ bool maps_unpack(struct maps *out, struct unpack *u)
 	got.text = calloc(got.n + 1, PATH_TEXT);
 	u->bad |= !got.v || !got.text || got.n > UINT32_MAX;
 	for (size_t i = 0; i < got.n && !u->bad; i++) {
+		struct map *m = &got.v[i];
+		size_t path;
+
 		snprintf(got.text + i * PATH_TEXT, PATH_TEXT, "/%u", (unsigned int)i);
-		unpack_map(&got.v[i], &got, u);
-		u->bad |= i && got.v[i].start < got.v[i - 1].end;
+		m->start = unpack_u64(u);
+		m->end = unpack_u64(u);
+		m->offset = unpack_u64(u);
+		m->inode = unpack_u64(u);
+		m->dev_major = (uint32_t)unpack_max(u, UINT32_MAX);
+		m->dev_minor = (uint32_t)unpack_max(u, UINT32_MAX);
+		m->prot = (unsigned int)unpack_max(u, MAP_R | MAP_W | MAP_X | MAP_SHARED_BIT);
+		path = (size_t)unpack_max(u, got.n);
+		m->path = path ? got.text + (path - 1) * PATH_TEXT : "";
+		u->bad |= m->start >= m->end || (i && m->start < m[-1].end);
 	}
 	if (u->bad) {
 		maps_fini(&got);
@@ -174,18 +169,6 @@ void images_pack(const struct images *images, struct pack *p)
 		pack_image(&images->v[i], p);
 }
 
-/* images_find() relies on their order. */
-static bool are_ordered(const struct images *images)
-{
-	for (size_t i = 0; i < images->n; i++) {
-		const struct image *img = &images->v[i];
-
-		if (img->start > img->end || (i && img->start < img[-1].end))
-			return false;
-	}
-	return true;
-}
-
 bool images_unpack(struct images *out, struct unpack *u)
 {
 	struct images got = { 0 };
@@ -194,7 +177,10 @@ bool images_unpack(struct images *out, struct unpack *u)
 	got.v = calloc(n + 1, sizeof(*got.v));
 	while (got.v && got.n < n && !u->bad)
 		unpack_image(&got.v[got.n++], u);
-	u->bad |= !got.v || !are_ordered(&got);
+	u->bad |= !got.v;
+	/* images_find() relies on their order. */
+	for (size_t i = 0; i < got.n && !u->bad; i++)
+		u->bad |= got.v[i].start > got.v[i].end || (i && got.v[i].start < got.v[i - 1].end);
 	if (u->bad) {
 		images_fini(&got);
 		return false;
@@ -205,44 +191,24 @@ bool images_unpack(struct images *out, struct unpack *u)
 
 /* --- jemallocs --- */
 
-static void pack_jemalloc(const struct jemalloc *je, const struct images *images, struct pack *p)
-{
-	pack_u64(p, (uint64_t)(je->image - images->v));
-	pack_u64(p, je->linkage);
-	pack_u64(p, je->by_scan);
-	pack_u64(p, je->is_alone);
-	pack_text(p, je->prefix);
-	pack_text(p, je->conf_name);
-	pack_u64(p, je->mallctl);
-	pack_u64(p, je->malloc_stats_print);
-	pack_u64(p, je->malloc_message);
-	pack_text(p, je->version);
-	tristate_pack(je->config_prof, p);
-}
-
-static void unpack_jemalloc(struct jemalloc *je, const struct images *images, struct unpack *u)
-{
-	size_t image = (size_t)unpack_max(u, images->n - 1);
-
-	je->image = &images->v[image];
-	je->linkage = (enum jemalloc_linkage)unpack_max(u, LINKAGE_PRELOAD);
-	je->by_scan = unpack_bool(u);
-	je->is_alone = unpack_bool(u);
-	unpack_into(u, je->prefix, sizeof(je->prefix));
-	unpack_into(u, je->conf_name, sizeof(je->conf_name));
-	je->mallctl = unpack_u64(u);
-	je->malloc_stats_print = unpack_u64(u);
-	je->malloc_message = unpack_u64(u);
-	unpack_into(u, je->version, sizeof(je->version));
-	je->config_prof = tristate_unpack(u);
-	u->bad |= !je->mallctl || (*je->conf_name && !jemalloc_is_conf_name(je->conf_name));
-}
-
 void jemallocs_pack(const struct jemalloc *v, size_t n, const struct images *images, struct pack *p)
 {
 	pack_u64(p, n);
-	for (size_t i = 0; i < n; i++)
-		pack_jemalloc(&v[i], images, p);
+	for (size_t i = 0; i < n; i++) {
+		const struct jemalloc *je = &v[i];
+
+		pack_u64(p, (uint64_t)(je->image - images->v));
+		pack_u64(p, je->linkage);
+		pack_u64(p, je->by_scan);
+		pack_u64(p, je->is_alone);
+		pack_text(p, je->prefix);
+		pack_text(p, je->conf_name);
+		pack_u64(p, je->mallctl);
+		pack_u64(p, je->malloc_stats_print);
+		pack_u64(p, je->malloc_message);
+		pack_text(p, je->version);
+		tristate_pack(je->config_prof, p);
+	}
 }
 
 struct jemalloc *jemallocs_unpack(size_t *n, const struct images *images, struct unpack *u)
@@ -253,8 +219,22 @@ struct jemalloc *jemallocs_unpack(size_t *n, const struct images *images, struct
 	if (u->bad || !images->n || !want || want > JEMALLOCS_MAX)
 		return NULL;
 	v = calloc(want, sizeof(*v));
-	for (size_t i = 0; i < want && v; i++)
-		unpack_jemalloc(&v[i], images, u);
+	for (size_t i = 0; i < want && v; i++) {
+		struct jemalloc *je = &v[i];
+
+		je->image = &images->v[(size_t)unpack_max(u, images->n - 1)];
+		je->linkage = (enum jemalloc_linkage)unpack_max(u, LINKAGE_PRELOAD);
+		je->by_scan = unpack_bool(u);
+		je->is_alone = unpack_bool(u);
+		unpack_into(u, je->prefix, sizeof(je->prefix));
+		unpack_into(u, je->conf_name, sizeof(je->conf_name));
+		je->mallctl = unpack_u64(u);
+		je->malloc_stats_print = unpack_u64(u);
+		je->malloc_message = unpack_u64(u);
+		unpack_into(u, je->version, sizeof(je->version));
+		je->config_prof = tristate_unpack(u);
+		u->bad |= !je->mallctl || (*je->conf_name && !jemalloc_is_conf_name(je->conf_name));
+	}
 	if (!v || u->bad)
 		return NULL;
 	*n = want;

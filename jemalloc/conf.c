@@ -200,11 +200,6 @@ const char *conf_version_text(int version, char *buf, size_t size)
 	return buf;
 }
 
-static bool is_in(const struct conf_option *o, int version)
-{
-	return o->since <= version && (!o->until || version < o->until);
-}
-
 /* Compares like jemalloc: strncmp() with the length of the key. */
 static bool matches(const struct conf_option *o, const char *key, size_t len)
 {
@@ -218,7 +213,8 @@ static bool matches(const struct conf_option *o, const char *key, size_t len)
 static const struct conf_option *conf_option_find(const char *key, size_t len, int version)
 {
 	for (const struct conf_option *o = conf_options; o->name; o++) {
-		if (is_in(o, version) && matches(o, key, len))
+		if (o->since <= version && (!o->until || version < o->until) &&
+		    matches(o, key, len))
 			return o;
 	}
 	return NULL;
@@ -454,11 +450,13 @@ static struct conf_verdict judge_ranges(const struct conf_option *o, const struc
 	return verdict(CONF_TAKEN, o, 0);
 }
 
-static struct conf_verdict judge_value(const struct conf_option *o, const struct conf_pair *pair,
-				       int version)
+struct conf_verdict conf_judge(const struct conf_pair *pair, int version, enum tristate with_prof)
 {
+	const struct conf_option *o = conf_option_find(pair->key, pair->key_len, version);
 	int64_t len = (int64_t)pair->value_len;
 
+	if (!o || ((o->flags & CONF_PROFILING) && with_prof == TRI_NO))
+		return verdict(CONF_INVALID_PAIR, NULL, 0);
 	switch (o->type) {
 	case CONF_BOOL:
 		if (value_is(pair, "true") || value_is(pair, "false"))
@@ -484,15 +482,6 @@ static struct conf_verdict judge_value(const struct conf_option *o, const struct
 		break;
 	}
 	return len <= o->max ? verdict(CONF_TAKEN, o, len) : verdict(CONF_CUT, o, o->max);
-}
-
-struct conf_verdict conf_judge(const struct conf_pair *pair, int version, enum tristate with_prof)
-{
-	const struct conf_option *o = conf_option_find(pair->key, pair->key_len, version);
-
-	if (!o || ((o->flags & CONF_PROFILING) && with_prof == TRI_NO))
-		return verdict(CONF_INVALID_PAIR, NULL, 0);
-	return judge_value(o, pair, version);
 }
 
 const char *conf_outcome_message(enum conf_outcome outcome)
@@ -561,21 +550,10 @@ static bool tolerated(const struct conf_pair *pair, int version)
 	       (version >= CONF_VERSION(5, 3, 1) && key_starts(pair, "hpa_sec_bytes_after_flush"));
 }
 
-/*
- * 5.0 aborts the program at the wrong pair, or at the next one that does not set abort or
- * abort_conf; later versions abort after reading a source. Older ones have no abort_conf.
- */
-static void abort_at_pair(struct conf_state *state, const struct conf_pair *pair, bool wrong)
-{
-	bool is_switch = key_starts(pair, "abort") && (pair->key_len == 5 || pair->key_len == 10);
-
-	if (state->version < CONF_VERSION(5, 1, 0) && state->v[CONF_ABORT_CONF].n)
-		state->aborts |= wrong || (state->had_error && !is_switch);
-}
-
 static void apply_pair(struct conf_state *state, const struct conf_pair *pair,
 		       enum conf_source source)
 {
+	bool is_switch = key_starts(pair, "abort") && (pair->key_len == 5 || pair->key_len == 10);
 	struct conf_verdict v = conf_judge(pair, state->version, state->with_prof);
 	bool wrong = conf_outcome_message(v.outcome) && !tolerated(pair, state->version);
 
@@ -586,7 +564,12 @@ static void apply_pair(struct conf_state *state, const struct conf_pair *pair,
 	}
 	if (state->version >= CONF_VERSION(5, 3, 0))
 		state->had_error |= pair->last_comma;
-	abort_at_pair(state, pair, wrong);
+	/*
+	 * 5.0 aborts the program at the wrong pair, or at the next one that does not set abort or
+	 * abort_conf; later versions abort after reading a source. Older ones have no abort_conf.
+	 */
+	if (state->version < CONF_VERSION(5, 1, 0) && state->v[CONF_ABORT_CONF].n)
+		state->aborts |= wrong || (state->had_error && !is_switch);
 }
 
 void conf_state_apply(struct conf_state *state, const char *text, enum conf_source source)

@@ -34,21 +34,6 @@ static void put(struct writer *w, const char *fmt, ...)
 		w->at += (size_t)n < w->size - w->at ? (size_t)n : w->size - w->at - 1;
 }
 
-/* Describe a pair that this version does not use exactly as written. */
-static void put_pair(struct writer *w, const struct conf_pair *pair, const struct conf_verdict *v)
-{
-	const char *message = conf_outcome_message(v->outcome);
-
-	if (message)
-		put(w, "; %.*s ignored (%s)", (int)(pair->key_len < SHOWN ? pair->key_len : SHOWN),
-		    pair->key, message);
-	else if (v->word &&
-		 (v->word_len != pair->value_len || pair->key_len < strlen(v->option->name)))
-		put(w, "; %s:%.*s", v->option->name, (int)v->word_len, v->word);
-	else if (v->outcome != CONF_TAKEN || (v->option->type == CONF_SIGNED && !pair->value_len))
-		put(w, "; %s:%lld", v->option->name, (long long)v->n);
-}
-
 static void describe(const char *text, int version, enum tristate with_prof, char *buf, size_t size)
 {
 	struct writer w = { .buf = buf, .size = size };
@@ -66,30 +51,23 @@ static void describe(const char *text, int version, enum tristate with_prof, cha
 				   : "false");
 	while ((step = conf_next(&at, &pair, &bad)) == CONF_PAIR) {
 		struct conf_verdict v = conf_judge(&pair, version, with_prof);
+		const char *message = conf_outcome_message(v.outcome);
 
-		put_pair(&w, &pair, &v);
+		/* Only pairs that this version does not use exactly as written. */
+		if (message)
+			put(&w, "; %.*s ignored (%s)",
+			    (int)(pair.key_len < SHOWN ? pair.key_len : SHOWN), pair.key, message);
+		else if (v.word &&
+			 (v.word_len != pair.value_len || pair.key_len < strlen(v.option->name)))
+			put(&w, "; %s:%.*s", v.option->name, (int)v.word_len, v.word);
+		else if (v.outcome != CONF_TAKEN ||
+			 (v.option->type == CONF_SIGNED && !pair.value_len))
+			put(&w, "; %s:%lld", v.option->name, (long long)v.n);
 	}
 	if (step != CONF_END)
 		put(&w, "; the rest dropped");
 	if (state.aborts)
 		put(&w, "; the program aborts");
-}
-
-/* Fill `readings`; `versions` ends with 0 and has at most CONF_VERSIONS. */
-static void conf_readings(const char *text, const int *versions, enum tristate with_prof,
-			  struct conf_lint *out)
-{
-	for (const int *v = versions; *v; v++) {
-		struct conf_reading *r = &out->readings[out->n_readings];
-
-		describe(text, *v, with_prof, r->text, sizeof(r->text));
-		if (out->n_readings && !strcmp(r[-1].text, r->text)) {
-			r[-1].to = *v;
-			continue;
-		}
-		r->from = r->to = *v;
-		out->n_readings++;
-	}
 }
 
 /* --- findings --- */
@@ -578,12 +556,21 @@ static const char *meant_bool(const struct conf_pair *pair)
 	return NULL;
 }
 
-static void fix_by_type(struct conf_finding *f, const struct conf_option *o,
-			const struct conf_pair *pair)
+static void find_bad_value(struct linter *l, const struct conf_pair *pair, size_t at,
+			   const struct conf_option *o)
 {
 	const char *meant = meant_bool(pair);
+	char wrong = '\0';
+	struct conf_finding *f = conf_lint_add(l->out, CONF_ERROR, at,
+					       "%s: invalid value \"%.*s\"; the option is ignored",
+					       o->name, shown(pair->value_len), pair->value);
 
-	if (o->type == CONF_BOOL && meant)
+	for (size_t i = 0; i < pair->value_len && !wrong; i++)
+		if (strchr("\"' \t\n;|", pair->value[i]) && pair->value[i])
+			wrong = pair->value[i];
+	if (wrong && o->type != CONF_RANGES)
+		conf_lint_fix(f, "%s", hint_for(wrong));
+	else if (o->type == CONF_BOOL && meant)
 		conf_lint_fix(f, "write %s:%s", o->name, meant);
 	else if (o->type == CONF_BOOL)
 		conf_lint_fix(f, "write %s:true or %s:false", o->name, o->name);
@@ -597,23 +584,6 @@ static void fix_by_type(struct conf_finding *f, const struct conf_option *o,
 		conf_lint_fix(f, "write only the exponent of two: 19 is 512 KiB, 30 is 1 GiB");
 	else
 		conf_lint_fix(f, "write a whole number, without a unit");
-}
-
-static void find_bad_value(struct linter *l, const struct conf_pair *pair, size_t at,
-			   const struct conf_option *o)
-{
-	char wrong = '\0';
-	struct conf_finding *f = conf_lint_add(l->out, CONF_ERROR, at,
-					       "%s: invalid value \"%.*s\"; the option is ignored",
-					       o->name, shown(pair->value_len), pair->value);
-
-	for (size_t i = 0; i < pair->value_len && !wrong; i++)
-		if (strchr("\"' \t\n;|", pair->value[i]) && pair->value[i])
-			wrong = pair->value[i];
-	if (wrong && o->type != CONF_RANGES)
-		conf_lint_fix(f, "%s", hint_for(wrong));
-	else if (f)
-		fix_by_type(f, o, pair);
 }
 
 /* The exponent of a power of two from 2^10 on, else -1. */
@@ -713,18 +683,14 @@ static void find_taken(struct linter *l, const struct conf_pair *pair, size_t at
 			      o->name);
 }
 
-static bool same_key(const struct conf_pair *a, const struct conf_pair *b)
-{
-	return a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
-}
-
 static void find_again(struct linter *l, const struct conf_pair *pair, const char *rest, size_t at)
 {
 	struct conf_pair other;
 	const char *bad;
 
 	while (conf_next(&rest, &other, &bad) == CONF_PAIR) {
-		if (!same_key(pair, &other))
+		if (pair->key_len != other.key_len ||
+		    memcmp(pair->key, other.key, pair->key_len) != 0)
 			continue;
 		conf_lint_add(l->out, CONF_WARNING, at,
 			      "%.*s is given again later; the last one wins", shown(pair->key_len),
@@ -794,5 +760,15 @@ void conf_lint(const char *text, int version, enum tristate with_prof, struct co
 	conf_state_init(&state, newest(&l), with_prof);
 	conf_state_apply(&state, text, CONF_FROM_ENVIRONMENT);
 	conf_rules(&state, is_all(&l), out);
-	conf_readings(text, l.versions, with_prof, out);
+	for (const int *v = l.versions; *v; v++) {
+		struct conf_reading *r = &out->readings[out->n_readings];
+
+		describe(text, *v, with_prof, r->text, sizeof(r->text));
+		if (out->n_readings && !strcmp(r[-1].text, r->text)) {
+			r[-1].to = *v;
+			continue;
+		}
+		r->from = r->to = *v;
+		out->n_readings++;
+	}
 }

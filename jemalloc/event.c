@@ -68,17 +68,6 @@ static bool leads_to_use(const struct search *s, uint64_t entry)
 	return false;
 }
 
-static bool add_entry(struct search *s, uint64_t addr)
-{
-	s->too_many |= s->tries++ == TRIES_MAX;
-	if (s->too_many || !leads_to_use(s, addr) || !decode_may_start(&s->scan->code, addr))
-		return false;
-	s->too_many = s->n_entries == ENTRIES_MAX;
-	if (!s->too_many)
-		s->entries[s->n_entries++].addr = addr;
-	return !s->too_many;
-}
-
 static void note_call(void *ctx, uint64_t at, uint64_t to)
 {
 	struct search *s = ctx;
@@ -87,8 +76,15 @@ static void note_call(void *ctx, uint64_t at, uint64_t to)
 	(void)at;
 	while (i < s->n_entries && s->entries[i].addr != to)
 		i++;
-	if (i == s->n_entries && !add_entry(s, to))
-		return;
+	if (i == s->n_entries) {
+		s->too_many |= s->tries++ == TRIES_MAX;
+		if (s->too_many || !leads_to_use(s, to) || !decode_may_start(&s->scan->code, to))
+			return;
+		s->too_many = i == ENTRIES_MAX;
+		if (s->too_many)
+			return;
+		s->entries[s->n_entries++].addr = to;
+	}
 	s->entries[i].calls++;
 }
 

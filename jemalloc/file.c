@@ -124,48 +124,11 @@ static void unpack_segment(struct segment *s, struct unpack *u)
 	s->flags = (unsigned int)unpack_max(u, PF_R | PF_W | PF_X);
 }
 
-static void pack_one(const struct one *one, struct pack *p)
-{
-	struct jemalloc_values none = { .prof_active = TRI_UNKNOWN };
-
-	pack_text(p, one->je.prefix);
-	pack_text(p, one->je.version);
-	tristate_pack(one->je.config_prof, p);
-	pack_u64(p, one->je.mallctl);
-	jemalloc_opts_pack(&one->je, &none, p);
-	jemalloc_dump_pack(&one->dump, p);
-	jemalloc_event_pack(&one->event, p);
-}
-
-static void unpack_one(struct one *one, struct unpack *u)
-{
-	struct jemalloc_values none;
-
-	unpack_into(u, one->je.prefix, sizeof(one->je.prefix));
-	unpack_into(u, one->je.version, sizeof(one->je.version));
-	one->je.config_prof = tristate_unpack(u);
-	one->je.mallctl = unpack_u64(u);
-	jemalloc_opts_unpack(&one->je, &none, u);
-	jemalloc_dump_unpack(&one->dump, u);
-	jemalloc_event_unpack(&one->event, u);
-}
-
-/* Of its headers, what is needed to compute where it is loaded. */
-static void pack_file(const struct jemalloc_file *file, struct pack *p)
-{
-	pack_u64(p, file->n);
-	pack_u64(p, file->head.n_loads);
-	for (size_t i = 0; i < file->head.n_loads; i++)
-		pack_segment(&file->head.loads[i], p);
-	pack_segment(&file->head.relro, p);
-	for (size_t i = 0; i < file->n; i++)
-		pack_one(&file->v[i], p);
-}
-
 static struct jemalloc_file *unpack_file(struct unpack *u)
 {
 	size_t n = (size_t)unpack_max(u, FILE_JEMALLOCS_MAX);
 	struct jemalloc_file *file = calloc(1, sizeof(*file) + n * sizeof(file->v[0]));
+	struct jemalloc_values none;
 
 	if (!file)
 		return NULL;
@@ -174,8 +137,17 @@ static struct jemalloc_file *unpack_file(struct unpack *u)
 	for (size_t i = 0; i < file->head.n_loads; i++)
 		unpack_segment(&file->head.loads[i], u);
 	unpack_segment(&file->head.relro, u);
-	for (size_t i = 0; i < n; i++)
-		unpack_one(&file->v[i], u);
+	for (size_t i = 0; i < n; i++) {
+		struct one *one = &file->v[i];
+
+		unpack_into(u, one->je.prefix, sizeof(one->je.prefix));
+		unpack_into(u, one->je.version, sizeof(one->je.version));
+		one->je.config_prof = tristate_unpack(u);
+		one->je.mallctl = unpack_u64(u);
+		jemalloc_opts_unpack(&one->je, &none, u);
+		jemalloc_dump_unpack(&one->dump, u);
+		jemalloc_event_unpack(&one->event, u);
+	}
 	if (!u->bad && n)
 		return file;
 	free(file);
@@ -185,9 +157,28 @@ static struct jemalloc_file *unpack_file(struct unpack *u)
 void jemalloc_file_pack(enum jemalloc_file_holds holds, const struct jemalloc_file *file,
 			struct pack *p)
 {
+	struct jemalloc_values none = { .prof_active = TRI_UNKNOWN };
+
 	pack_u64(p, holds);
-	if (holds == JEMALLOC_FILE_SOME)
-		pack_file(file, p);
+	if (holds != JEMALLOC_FILE_SOME)
+		return;
+	/* Of its headers, what is needed to compute where it is loaded. */
+	pack_u64(p, file->n);
+	pack_u64(p, file->head.n_loads);
+	for (size_t i = 0; i < file->head.n_loads; i++)
+		pack_segment(&file->head.loads[i], p);
+	pack_segment(&file->head.relro, p);
+	for (size_t i = 0; i < file->n; i++) {
+		const struct one *one = &file->v[i];
+
+		pack_text(p, one->je.prefix);
+		pack_text(p, one->je.version);
+		tristate_pack(one->je.config_prof, p);
+		pack_u64(p, one->je.mallctl);
+		jemalloc_opts_pack(&one->je, &none, p);
+		jemalloc_dump_pack(&one->dump, p);
+		jemalloc_event_pack(&one->event, p);
+	}
 }
 
 enum jemalloc_file_holds jemalloc_file_unpack(struct jemalloc_file **out, struct unpack *u)
@@ -207,14 +198,12 @@ enum jemalloc_file_holds jemalloc_file_unpack(struct jemalloc_file **out, struct
 
 /* --- in a process --- */
 
-static unsigned int elf_flags(unsigned int prot)
-{
-	return (prot & MAP_R ? PF_R : 0) | (prot & MAP_W ? PF_W : 0) | (prot & MAP_X ? PF_X : 0);
-}
-
 static bool bias_of(const struct jemalloc_file *file, const struct map *code, uint64_t *bias)
 {
-	return image_head_bias(&file->head, code->start, code->offset, elf_flags(code->prot), bias);
+	unsigned int flags = (code->prot & MAP_R ? PF_R : 0) | (code->prot & MAP_W ? PF_W : 0) |
+			     (code->prot & MAP_X ? PF_X : 0);
+
+	return image_head_bias(&file->head, code->start, code->offset, flags, bias);
 }
 
 bool jemalloc_file_is_loaded(const struct jemalloc_file *file, const struct maps *maps,

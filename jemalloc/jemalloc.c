@@ -98,27 +98,21 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void find_opts(struct jemalloc *je)
+void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
 {
-	char name[64];
 	struct symbol sym;
+	struct scan scan;
+	char name[64];
 
+	if (je->opts_sought)
+		return;
+	je->opts_sought = true;
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
 		snprintf(name, sizeof(name), "opt_%s", jemalloc_opt_name(i));
 		if (find_private(je, je->is_alone, name, STT_OBJECT, &sym) &&
 		    sym.size == jemalloc_opt_size(i))
 			je->opt[i] = sym.addr;
 	}
-}
-
-void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
-{
-	struct scan scan;
-
-	if (je->opts_sought)
-		return;
-	je->opts_sought = true;
-	find_opts(je);
 	if (!je->is_alone || je->config_prof != TRI_YES)
 		return;
 	scan_open(&scan, je->image, pid);
@@ -233,12 +227,6 @@ static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, s
 	return 0;
 }
 
-/* Set the prefix from the name of the configuration variable; unchanged if that has none. */
-static void jemalloc_find_prefix(struct jemalloc *je)
-{
-	image_each_segment(je->image, search_conf_name, je);
-}
-
 /* --- finding it --- */
 
 #define FOUND_MAX 64
@@ -345,13 +333,6 @@ static bool is_preloaded(const char *path, const char *list)
 	return false;
 }
 
-static enum jemalloc_linkage linkage_of(const struct image *img, const char *preload)
-{
-	if (img->is_main)
-		return LINKAGE_STATIC;
-	return is_preloaded(img->path, preload) ? LINKAGE_PRELOAD : LINKAGE_SHARED;
-}
-
 /* An alias of one already found, in the same or in another table. */
 static bool is_known(const struct found *f, uint64_t addr)
 {
@@ -387,9 +368,13 @@ static struct jemalloc *add_found(struct found *f, uint64_t mallctl)
 	if (!bigger)
 		return NULL;
 	f->v = bigger;
-	f->v[f->n] = (struct jemalloc){ .image = f->image,
-					.mallctl = mallctl,
-					.linkage = linkage_of(f->image, f->preload) };
+	f->v[f->n] = (struct jemalloc){ .image = f->image, .mallctl = mallctl };
+	if (f->image->is_main)
+		f->v[f->n].linkage = LINKAGE_STATIC;
+	else if (is_preloaded(f->image->path, f->preload))
+		f->v[f->n].linkage = LINKAGE_PRELOAD;
+	else
+		f->v[f->n].linkage = LINKAGE_SHARED;
 	return &f->v[f->n++];
 }
 
@@ -445,19 +430,6 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	return 0;
 }
 
-/* Every jemalloc for Linux calls madvise(2). */
-static int search_debug(struct found *f, struct image *img, struct err *err)
-{
-	size_t before = f->n;
-
-	if (!image_is_stripped(img) || !image_may_call(img, "madvise"))
-		return 0;
-	while (f->n == before && image_debug_next(img, f->server))
-		if (search_image(f, img, err))
-			return -1;
-	return 0;
-}
-
 /* An image that has jemalloc's mark, but no symbol that leads to it. */
 static int scan_image(struct found *f, struct image *img, struct err *err)
 {
@@ -475,7 +447,7 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 	if (!je)
 		return err_no_memory(err);
 	je->by_scan = true;
-	jemalloc_find_prefix(je);
+	image_each_segment(img, search_conf_name, je);
 	jemalloc_describe(je, true);
 	if (!je->version[0]) {
 		f->n--;
@@ -523,30 +495,28 @@ static struct image *main_image(struct images *images)
 	return NULL;
 }
 
-static int no_symbols(const struct found *f, const struct proc *p, struct err *err)
-{
-	const struct err *server = f->server;
-	char said[ERR_TEXT_SIZE];
-
-	err_raise(err, ERROR_JEMALLOC_WITHOUT_NAMES, .pid = p->pid, .path = f->nameless->path,
-		  .text = server ? err_text(server, said, sizeof(said)) : "", .what = f->said);
-	if (server && server->fixes[0])
-		return err_advise(err, server->fixes[0]);
-	return err_advise(err, server ? FIX_INSTALL_ITS_SYMBOLS : FIX_INSTALL_OR_DEBUGINFOD);
-}
-
 static int none_found(const struct found *f, const struct proc *p, struct images *images,
 		      struct err *err)
 {
 	struct image *prog = main_image(images);
+	const struct err *server = f->server;
+	char said[ERR_TEXT_SIZE];
 	uint64_t secure = 0;
 
 	if (prog && !image_elf(prog)) {
 		err_raise(err, ERROR_PROGRAM_UNREADABLE, .pid = p->pid);
 		return err_advise(err, FIX_ROOT_WITH_THE_FILE);
 	}
-	if (f->nameless)
-		return no_symbols(f, p, err);
+	if (f->nameless) {
+		err_raise(err, ERROR_JEMALLOC_WITHOUT_NAMES, .pid = p->pid,
+			  .path = f->nameless->path,
+			  .text = server ? err_text(server, said, sizeof(said)) : "",
+			  .what = f->said);
+		if (server && server->fixes[0])
+			return err_advise(err, server->fixes[0]);
+		return err_advise(err,
+				  server ? FIX_INSTALL_ITS_SYMBOLS : FIX_INSTALL_OR_DEBUGINFOD);
+	}
 	err_raise(err, ERROR_NO_JEMALLOC, .pid = p->pid);
 	if (prog && !prog->has_interp)
 		return err_advise(err, FIX_BUILD_IN_STATIC);
@@ -597,8 +567,11 @@ static int search_stripped(struct found *f, struct image *img, struct err *err)
 	img->is_plain = !has_texts(img);
 	if (img->is_plain || !img->is_loaded)
 		return 0;
-	if (search_debug(f, img, err))
-		return -1;
+	/* Every jemalloc for Linux calls madvise(2). */
+	if (image_is_stripped(img) && image_may_call(img, "madvise"))
+		while (f->n == before && image_debug_next(img, f->server))
+			if (search_image(f, img, err))
+				return -1;
 	return f->n == before ? scan_image(f, img, err) : 0;
 }
 

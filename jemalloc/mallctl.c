@@ -441,17 +441,6 @@ static bool parse_unsigned(const char *text, uint64_t max, uint64_t *value)
 	return !text_size_parse(text, value, &ignored) && *value <= max;
 }
 
-static bool parse_signed(const char *text, int64_t *value)
-{
-	bool negative = *text == '-';
-	uint64_t n;
-
-	if (!parse_unsigned(text + negative, INT64_MAX, &n))
-		return false;
-	*value = negative ? -(int64_t)n : (int64_t)n;
-	return true;
-}
-
 static bool parse_typed(enum mallctl_type type, const char *text, union mallctl_value *v)
 {
 	uint64_t n;
@@ -468,7 +457,10 @@ static bool parse_typed(enum mallctl_type type, const char *text, union mallctl_
 	case MALLCTL_SIZE:
 		return parse_unsigned(text, UINT64_MAX, &v->u64);
 	case MALLCTL_SSIZE:
-		return parse_signed(text, &v->i64);
+		if (!parse_unsigned(text + (*text == '-'), INT64_MAX, &n))
+			return false;
+		v->i64 = *text == '-' ? -(int64_t)n : (int64_t)n;
+		return true;
 	case MALLCTL_STRING:
 	case MALLCTL_VOID:
 		break;

@@ -54,18 +54,6 @@ static bool is_bool(struct scan *s, uint64_t addr)
 	return peek(&s->memory, addr, &value, sizeof(value)) && value <= 1;
 }
 
-/* The only byte that the handler of `name` reads; 0 if there are none or several. */
-static uint64_t read_by(struct scan *s, const char *name)
-{
-	struct bytes b = { .scan = s };
-	uint64_t handler = ctl_tree_handler(&s->tree, name);
-
-	if (!handler || scan_reach(s, handler, 0, note_byte, &b) || b.n != 1 || !b.v[0].read ||
-	    b.v[0].set)
-		return 0;
-	return is_bool(s, b.v[0].addr) ? b.v[0].addr : 0;
-}
-
 static int is_read(void *ctx, const struct insn *insn)
 {
 	const uint64_t *addr = ctx;
@@ -80,9 +68,16 @@ bool options_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr)
 
 uint64_t options_find_prof(struct scan *s)
 {
-	uint64_t addr = s->n_trees == 1 ? read_by(s, "opt.prof") : 0;
-	uint64_t dump = addr ? ctl_tree_handler(&s->tree, "prof.dump") : 0;
+	uint64_t handler = s->n_trees == 1 ? ctl_tree_handler(&s->tree, "opt.prof") : 0;
+	struct bytes b = { .scan = s };
+	uint64_t addr, dump;
 
+	/* It has to be the only byte that the handler reads. */
+	if (!handler || scan_reach(s, handler, 0, note_byte, &b) || b.n != 1 || !b.v[0].read ||
+	    b.v[0].set || !is_bool(s, b.v[0].addr))
+		return 0;
+	addr = b.v[0].addr;
+	dump = ctl_tree_handler(&s->tree, "prof.dump");
 	return dump && scan_reach(s, dump, 2, is_read, &addr) ? addr : 0;
 }
 
@@ -306,19 +301,6 @@ static void search_settings(void *ctx, const char *bytes, size_t len, uint64_t a
 			  try_setting, w);
 }
 
-static void bound(struct setting *w)
-{
-	w->low = UINT64_MAX;
-	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
-		if (!w->addr[i])
-			continue;
-		if (w->addr[i] < w->low)
-			w->low = w->addr[i];
-		if (w->addr[i] > w->high)
-			w->high = w->addr[i];
-	}
-}
-
 static bool is_unique(const struct setting *w, unsigned int opt)
 {
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
@@ -329,7 +311,7 @@ static bool is_unique(const struct setting *w, unsigned int opt)
 
 void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
 {
-	struct setting w = { .scan = s };
+	struct setting w = { .scan = s, .low = UINT64_MAX };
 	bool any = false;
 
 	if (s->n_trees != 1)
@@ -337,10 +319,13 @@ void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
 		w.addr[i] = opt[i] ? opt[i] : read_by_handler(s, i);
 		any |= !opt[i] && w.addr[i];
+		if (w.addr[i] && w.addr[i] < w.low)
+			w.low = w.addr[i];
+		if (w.addr[i] > w.high)
+			w.high = w.addr[i];
 	}
 	if (!any)
 		return;
-	bound(&w);
 	scan_code_near(s, mallctl, search_settings, &w);
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
 		if (!opt[i] && w.set[i] && is_unique(&w, i))

@@ -169,23 +169,22 @@ static int is_creat_call(void *ctx, const struct insn *insn)
  * Recognizes creat(3) by the symbol that the linker will resolve or has resolved, else by its code.
  * In newer C libraries the function itself makes no system call.
  */
-static bool calls_creat(struct scan *s, const struct insn *insn)
-{
-	uint64_t slot = insn->kind == INSN_CALL_INDIRECT ? insn->memory
-							 : decode_stub(&s->code, insn->target);
-	uint64_t callee = scan_callee(s, insn);
-	char name[32];
-
-	if (!callee)
-		return false;
-	if (slot && image_reloc_name(s->image, slot, name, sizeof(name)))
-		return !strcmp(name, "creat") || !strcmp(name, "creat64");
-	return decode_function(&s->code, callee, CREAT_INSNS, is_creat_call, NULL);
-}
-
 static int note_creat(void *ctx, const struct insn *insn)
 {
-	return insn->kind != INSN_OTHER && insn->kind != INSN_SYSCALL && calls_creat(ctx, insn);
+	struct scan *s = ctx;
+	uint64_t slot, callee;
+	char name[32];
+
+	if (insn->kind == INSN_OTHER || insn->kind == INSN_SYSCALL)
+		return 0;
+	slot = insn->kind == INSN_CALL_INDIRECT ? insn->memory
+						: decode_stub(&s->code, insn->target);
+	callee = scan_callee(s, insn);
+	if (!callee)
+		return 0;
+	if (slot && image_reloc_name(s->image, slot, name, sizeof(name)))
+		return !strcmp(name, "creat") || !strcmp(name, "creat64");
+	return decode_function(&s->code, callee, CREAT_INSNS, is_creat_call, NULL) != 0;
 }
 
 /*

@@ -275,12 +275,6 @@ static bool is_in_table(const char *name)
 	return text_begins(name, "ehooks_default_") || text_begins(name, "hpa_hooks_");
 }
 
-/* Mangled names of C++ and Rust begin with _Z or _R. */
-static bool is_reserved(const char *name)
-{
-	return name[0] == '_' && name[1] != 'Z' && name[1] != 'R';
-}
-
 static bool is_source(const char *file)
 {
 	const char *name = text_file_name(file), *dot = strrchr(name, '.');
@@ -339,7 +333,8 @@ static int add_func(void *ctx, const char *name, const struct symbol *sym)
 			       .end = sym->addr + (sym->size ? sym->size : 1),
 			       .ours = is_named(f, name),
 			       .open = f->is_open,
-			       .reserved = is_reserved(name) };
+			       /* Mangled names of C++ and Rust begin with _Z or _R. */
+			       .reserved = name[0] == '_' && name[1] != 'Z' && name[1] != 'R' };
 	if (strstr(name, ".lto_priv.")) /* local before GCC partitioned the program */
 		func->open = true;
 	if (begins_with_any(name, private, N(private))) {
@@ -539,30 +534,17 @@ static int put_funcs(const struct funcs *f, struct jemalloc_text *text)
 	return 0;
 }
 
-/* Add the function of the .eh_frame entry at `at`. GCC and clang produce only this encoding. */
-static void add_frame(struct funcs *f, const char *entry, uint64_t at)
+/* Add the functions of the .eh_frame entries. GCC and clang produce only this encoding. */
+static int add_frames(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
 {
 	struct {
 		uint32_t len, cie;
 		int32_t start; /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
 		uint32_t size;
 	} fde;
-	struct func *func;
-	uint64_t start;
-
-	memcpy(&fde, entry, sizeof(fde));
-	start = at + 8 + (uint64_t)(int64_t)fde.start;
-	if (!fde.cie || start < f->hull.start || start >= f->hull.end || !fde.size)
-		return;
-	func = add(f);
-	if (func)
-		*func = (struct func){ .start = start, .end = start + fde.size, .open = true };
-}
-
-static int add_frames(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
-{
 	struct funcs *f = ctx;
-	uint64_t at = f->frames.start - addr, end = f->frames.end - addr;
+	uint64_t at = f->frames.start - addr, end = f->frames.end - addr, start;
+	struct func *func;
 	uint32_t size;
 
 	(void)pflags;
@@ -572,7 +554,15 @@ static int add_frames(void *ctx, unsigned int pflags, const char *bytes, size_t 
 		memcpy(&size, bytes + at, sizeof(size));
 		if (size < FRAME_MIN - sizeof(size) || size > end - at - sizeof(size))
 			break;
-		add_frame(f, bytes + at, addr + at);
+		memcpy(&fde, bytes + at, sizeof(fde));
+		start = addr + at + 8 + (uint64_t)(int64_t)fde.start;
+		if (!fde.cie || start < f->hull.start || start >= f->hull.end || !fde.size)
+			continue;
+		func = add(f);
+		if (func)
+			*func = (struct func){ .start = start,
+					       .end = start + fde.size,
+					       .open = true };
 	}
 	return 1;
 }
@@ -591,28 +581,11 @@ static void add_seed(void *ctx, uint64_t addr)
 		f->hull.end = addr + 1;
 }
 
-/*
- * Without symbols: add the functions reached from mallctl, the handlers of its names, and
- * prof_dump, as far as they are between the first and the last of these. Frame tables delimit the
- * functions.
- */
-static void add_unnamed(struct funcs *f, pid_t pid)
-{
-	struct scan scan;
-
-	f->hull = (struct range){ UINT64_MAX, 0 };
-	scan_open(&scan, f->je->image, pid);
-	scan_control(&scan, f->je->mallctl, add_seed, f);
-	if (image_section(f->je->image, ".eh_frame", &f->frames))
-		image_each_segment(f->je->image, add_frames, f);
-	merge_aliases(f);
-	follow(f);
-}
-
 static int find_static(struct jemalloc_text *text, const struct jemalloc *je, pid_t pid)
 {
 	struct funcs f = { .je = je };
 	struct symbol sym;
+	struct scan scan;
 	char name[128];
 	int ret;
 
@@ -622,8 +595,20 @@ static int find_static(struct jemalloc_text *text, const struct jemalloc *je, pi
 	merge_aliases(&f);
 	follow(&f);
 	text->whole = !je->by_scan && !f.nameless && find(&f, je->mallctl);
-	if (!text->whole)
-		add_unnamed(&f, pid);
+	/*
+	 * Without symbols: add the functions reached from mallctl, the handlers of its names, and
+	 * prof_dump, as far as they are between the first and the last of these. Frame tables
+	 * delimit the functions.
+	 */
+	if (!text->whole) {
+		f.hull = (struct range){ UINT64_MAX, 0 };
+		scan_open(&scan, je->image, pid);
+		scan_control(&scan, je->mallctl, add_seed, &f);
+		if (image_section(je->image, ".eh_frame", &f.frames))
+			image_each_segment(je->image, add_frames, &f);
+		merge_aliases(&f);
+		follow(&f);
+	}
 	ret = f.failed ? -1 : put_funcs(&f, text);
 	/*
 	 * A thread waiting in a hook called from malloc(3) also has return addresses between them.

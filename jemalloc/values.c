@@ -3,26 +3,18 @@
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/options.h"
 
-static bool peek_opt(const struct proc *p, const struct jemalloc *je, enum jemalloc_opt opt,
-		     int64_t *value)
-{
-	struct err ignored = ERR_INIT;
-	unsigned char bytes[8];
-
-	return je->opt[opt] &&
-	       !proc_read(p->mm_pid, je->opt[opt], bytes, jemalloc_opt_size(opt), &ignored) &&
-	       options_value(opt, bytes, value);
-}
-
 void jemalloc_peek_values(const struct jemalloc *je, const struct proc *p,
 			  struct jemalloc_values *out)
 {
 	struct err ignored = ERR_INIT;
-	unsigned char active;
+	unsigned char active, bytes[8];
 
 	*out = (struct jemalloc_values){ .prof_active = TRI_UNKNOWN };
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
-		out->opt[i].known = peek_opt(p, je, i, &out->opt[i].value);
+		out->opt[i].known =
+			je->opt[i] &&
+			!proc_read(p->mm_pid, je->opt[i], bytes, jemalloc_opt_size(i), &ignored) &&
+			options_value(i, bytes, &out->opt[i].value);
 	if (je->prof_active &&
 	    !proc_read(p->mm_pid, je->prof_active, &active, sizeof(active), &ignored))
 		out->prof_active = active ? TRI_YES : TRI_NO;

@@ -89,40 +89,25 @@ static int search_strings(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void bound_strings(struct xrefs *x)
-{
-	x->low = UINT64_MAX;
-	for (size_t i = 0; i < x->n_strings; i++) {
-		if (x->strings[i].addr < x->low)
-			x->low = x->strings[i].addr;
-		if (x->strings[i].addr > x->high)
-			x->high = x->strings[i].addr;
-	}
-}
-
-static void vote(struct xrefs *x, uint64_t target)
-{
-	size_t i = 0;
-
-	if (!scan_in_code(x->scan, target))
-		return;
-	while (i < x->n_targets && x->targets[i].addr != target)
-		i++;
-	if (i == TARGETS_MAX)
-		return;
-	if (i == x->n_targets)
-		x->targets[x->n_targets++] = (struct target){ .addr = target };
-	x->targets[i].names |= UINT32_C(1) << x->name;
-}
-
 static int follow_use(void *ctx, const struct insn *insn)
 {
 	struct xrefs *x = ctx;
+	uint64_t target;
+	size_t i = 0;
 
 	if ((insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT) ||
 	    !insn_reg_is(insn, INSN_ARG_1, x->string))
 		return 0;
-	vote(x, scan_callee(x->scan, insn));
+	target = scan_callee(x->scan, insn);
+	if (!scan_in_code(x->scan, target))
+		return 1;
+	while (i < x->n_targets && x->targets[i].addr != target)
+		i++;
+	if (i == TARGETS_MAX)
+		return 1;
+	if (i == x->n_targets)
+		x->targets[x->n_targets++] = (struct target){ .addr = target };
+	x->targets[i].names |= UINT32_C(1) << x->name;
 	return 1;
 }
 
@@ -215,7 +200,7 @@ static bool is_lookup(struct scan *s, uint64_t mallctl)
 
 uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
 {
-	struct xrefs x = { .scan = s };
+	struct xrefs x = { .scan = s, .low = UINT64_MAX };
 	uint64_t mallctl;
 
 	if (s->n_trees != 1) {
@@ -224,7 +209,12 @@ uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
 		return 0;
 	}
 	image_each_segment(s->image, search_strings, &x);
-	bound_strings(&x);
+	for (size_t i = 0; i < x.n_strings; i++) {
+		if (x.strings[i].addr < x.low)
+			x.low = x.strings[i].addr;
+		if (x.strings[i].addr > x.high)
+			x.high = x.strings[i].addr;
+	}
 	image_each_segment(s->image, search_uses, &x);
 	mallctl = count_votes(&x, said, size);
 	if (!mallctl || is_lookup(s, mallctl))

@@ -203,12 +203,6 @@ static void track_stack(struct state *s, const ZydisDecodedInstruction *zi,
 		s->depth = 0;
 }
 
-static bool forgets(const ZydisDecodedOperand *op)
-{
-	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && reg_number(op->reg.value) >= 0 &&
-	       (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
-}
-
 /* The new value of a register, if known: from mov, lea, xor with itself, or a GOT slot. */
 static bool result_of(struct walk *w, const struct state *s, const ZydisDecodedInstruction *zi,
 		      const ZydisDecodedOperand *ops, const struct insn *insn, uint64_t *value)
@@ -241,9 +235,13 @@ static void track_regs(struct walk *w, struct state *s, const ZydisDecodedInstru
 	uint64_t value = 0;
 	bool known = result_of(w, s, zi, ops, insn, &value);
 
-	for (size_t i = 0; i < zi->operand_count; i++)
-		if (forgets(&ops[i]))
+	for (size_t i = 0; i < zi->operand_count; i++) {
+		bool is_reg = ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			      reg_number(ops[i].reg.value) >= 0;
+
+		if (is_reg && (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			s->known &= ~(1u << reg_number(ops[i].reg.value));
+	}
 	if (known)
 		set_reg(s, ops[0].reg.value, value);
 }
@@ -337,18 +335,6 @@ static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruct
 	}
 }
 
-/* A call preserves the callee-saved registers only. */
-static void after_call(struct state *s)
-{
-	s->known &= 1u << INSN_RBX | 1u << INSN_RBP | 0xf000;
-}
-
-/* After a call that never returns, another function may begin. */
-static bool is_next(struct walk *w, uint64_t pc)
-{
-	return pc != w->entry && pc % 16 == 0 && w->d->n_fdes && has_frame(w->d, pc);
-}
-
 /* Limits this walk and all of them: a target must not make us decode forever. */
 static bool may_go_on(struct walk *w)
 {
@@ -382,33 +368,24 @@ static int follow(struct walk *w, struct state *s)
 			return ret;
 		track_stack(s, &zi, ops);
 		track_regs(w, s, &zi, ops, &insn);
+		/* A call preserves the callee-saved registers only. */
 		if (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT)
-			after_call(s);
+			s->known &= 1u << INSN_RBX | 1u << INSN_RBP | 0xf000;
 		s->canary = reads_canary(&zi, ops);
 		s->pc = insn.next;
-		more = more && !is_next(w, s->pc);
+		/* After a call that never returns, another function may begin. */
+		if (more && s->pc != w->entry && s->pc % 16 == 0 && w->d->n_fdes &&
+		    has_frame(w->d, s->pc))
+			return 0;
 	}
 	return 0;
-}
-
-static int walk_from(struct walk *w, const struct state *first)
-{
-	int ret = 0;
-
-	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	push_path(w, first, w->entry);
-	while (w->n_paths && w->left && !ret) {
-		struct state s = w->paths[--w->n_paths];
-
-		ret = follow(w, &s);
-	}
-	return ret;
 }
 
 static int walk(struct decode *d, uint64_t addr, bool line, const struct state *first,
 		unsigned int max, insn_fn *fn, void *ctx)
 {
 	struct walk w; /* not initialized: large, and mostly unused */
+	int ret = 0;
 
 	w.d = d;
 	w.entry = w.highest = addr;
@@ -419,7 +396,14 @@ static int walk(struct decode *d, uint64_t addr, bool line, const struct state *
 	w.n_paths = 0;
 	if (!line)
 		memset(w.seen, 0, sizeof(w.seen));
-	return walk_from(&w, first);
+	ZydisDecoderInit(&w.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	push_path(&w, first, w.entry);
+	while (w.n_paths && w.left && !ret) {
+		struct state s = w.paths[--w.n_paths];
+
+		ret = follow(&w, &s);
+	}
+	return ret;
 }
 
 int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx)
