@@ -57,11 +57,6 @@ void images_fini(struct images *images)
 	*images = (struct images){ 0 };
 }
 
-static bool is_vdso(const struct map *map)
-{
-	return !strcmp(map->path, "[vdso]");
-}
-
 /* The mapping with the file's first bytes, at or shortly before `map`; else `map`. */
 static const struct map *first_mapping(const struct maps *maps, const struct map *map)
 {
@@ -90,11 +85,6 @@ static bool read_head(struct image *img, const struct map *first, struct image_h
 	}
 	elf = image_elf(img);
 	return elf && image_head_read(head, elf);
-}
-
-static unsigned int elf_flags(unsigned int prot)
-{
-	return (prot & MAP_R ? PF_R : 0) | (prot & MAP_W ? PF_W : 0) | (prot & MAP_X ? PF_X : 0);
 }
 
 /* Anonymous memory within the image's extent belongs to it: .bss, text on huge pages. */
@@ -127,22 +117,6 @@ static int set_extent(struct image *img, const struct maps *maps, const struct m
 	return 0;
 }
 
-static void set_build_id(struct image *img, const struct image_head *head)
-{
-	unsigned char notes[HEAD_SIZE];
-	struct err ignored;
-
-	for (size_t i = 0; i < head->n_notes && !img->build_id_len; i++) {
-		const struct segment *s = &head->notes[i];
-
-		if (s->filesz > sizeof(notes) ||
-		    proc_read(img->file->pid, img->bias + s->vaddr, notes, s->filesz, &ignored))
-			continue;
-		img->build_id_len =
-			image_head_build_id(notes, s->filesz, img->build_id, sizeof(img->build_id));
-	}
-}
-
 static void set_eh_frame(struct image *img, const struct image_head *head)
 {
 	if (!head->eh_frame_hdr.memsz)
@@ -151,24 +125,17 @@ static void set_eh_frame(struct image *img, const struct image_head *head)
 	img->eh_frame_hdr_size = head->eh_frame_hdr.memsz;
 }
 
-static void set_head(struct image *img, const struct image_head *head)
-{
-	static const char gone[] = " (deleted)";
-	size_t len = strlen(img->path);
-
-	img->is_deleted = len > strlen(gone) && !strcmp(img->path + len - strlen(gone), gone);
-	img->elf_class = head->elf_class;
-	img->machine = head->machine;
-	img->type = head->type;
-	img->has_interp = head->has_interp;
-	set_eh_frame(img, head);
-}
-
 /* 1: `img` is filled, 0: no ELF image there, -1: out of memory. Release it in any case. */
 static int image_read(struct image *img, pid_t pid, const struct maps *maps, const struct map *map,
 		      uint64_t program)
 {
+	static const char gone[] = " (deleted)";
+	const unsigned int flags = (map->prot & MAP_R ? PF_R : 0) | (map->prot & MAP_W ? PF_W : 0) |
+				   (map->prot & MAP_X ? PF_X : 0);
+	size_t len = strlen(map->path);
+	unsigned char notes[HEAD_SIZE];
 	struct image_head head;
+	struct err ignored;
 
 	img->is_main = map->start <= program && program < map->end;
 	img->path = strdup(map->path);
@@ -176,13 +143,26 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 	if (!img->path || !img->file)
 		return -1;
 	if (!read_head(img, first_mapping(maps, map), &head) ||
-	    !image_head_bias(&head, map->start, map->offset, elf_flags(map->prot), &img->bias))
+	    !image_head_bias(&head, map->start, map->offset, flags, &img->bias))
 		return 0;
 	if (set_extent(img, maps, map, &head))
 		return -1;
-	set_head(img, &head);
+	img->is_deleted = len > strlen(gone) && !strcmp(img->path + len - strlen(gone), gone);
+	img->elf_class = head.elf_class;
+	img->machine = head.machine;
+	img->type = head.type;
+	img->has_interp = head.has_interp;
+	set_eh_frame(img, &head);
 	img->is_loaded = image_head_is_loaded(&head, maps, map, img->bias);
-	set_build_id(img, &head);
+	for (size_t i = 0; i < head.n_notes && !img->build_id_len; i++) {
+		const struct segment *s = &head.notes[i];
+
+		if (s->filesz > sizeof(notes) ||
+		    proc_read(pid, img->bias + s->vaddr, notes, s->filesz, &ignored))
+			continue;
+		img->build_id_len =
+			image_head_build_id(notes, s->filesz, img->build_id, sizeof(img->build_id));
+	}
 	return 1;
 }
 
@@ -205,32 +185,28 @@ static int add_image(struct images *images, pid_t pid, const struct maps *maps,
 	return 0;
 }
 
-/* The value of `key` in an auxiliary vector of 32-bit or 64-bit words, or 0. */
-static uint64_t auxv_find(const char *auxv, size_t len, size_t word, uint64_t key)
-{
-	for (size_t i = 0; i + 2 * word <= len; i += 2 * word) {
-		uint64_t k = 0, v = 0;
-
-		memcpy(&k, auxv + i, word);
-		memcpy(&v, auxv + i + word, word);
-		if (k == key)
-			return v;
-	}
-	return 0;
-}
-
 /* The address of the program's headers, which identifies the main program. */
 static int program_headers(pid_t pid, uint64_t *addr, struct err *err)
 {
 	_cleanup_(cleanup_free) char *auxv = NULL;
 	uint64_t first = 0;
-	size_t len;
+	size_t len, word;
 
 	if (procfs_read(pid, 0, "auxv", MAX_AUXV, &auxv, &len, err))
 		return -1;
 	/* Keys are small: a large first one consists of two words of a 32-bit process. */
 	memcpy(&first, auxv, len < sizeof(first) ? len : sizeof(first));
-	*addr = auxv_find(auxv, len, first > UINT32_MAX ? 4 : 8, AT_PHDR);
+	word = first > UINT32_MAX ? 4 : 8;
+	*addr = 0;
+	for (size_t i = 0; i + 2 * word <= len; i += 2 * word) {
+		uint64_t key = 0;
+
+		memcpy(&key, auxv + i, word);
+		if (key != AT_PHDR)
+			continue;
+		memcpy(addr, auxv + i + word, word);
+		break;
+	}
 	return 0;
 }
 
@@ -240,22 +216,15 @@ static bool is_candidate(const struct images *images, const struct map *map, uin
 
 	if (images->n && map->start < images->v[images->n - 1].end)
 		return false;
-	if (is_vdso(map))
+	if (!strcmp(map->path, "[vdso]"))
 		return true;
 	return map->inode && map->path[0] == '/' && ((map->prot & MAP_X) || holds_program);
-}
-
-static bool has_main(const struct images *images)
-{
-	for (size_t i = 0; i < images->n; i++)
-		if (images->v[i].is_main)
-			return true;
-	return false;
 }
 
 int images_read(struct images *out, pid_t pid, const struct maps *maps, struct err *err)
 {
 	_cleanup_(images_fini) struct images got = { 0 };
+	bool has_main = false;
 	uint64_t program;
 
 	if (program_headers(pid, &program, err))
@@ -266,7 +235,9 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 			return -1;
 	if (!maps->n)
 		return err_raise(err, ERROR_NO_ADDRESS_SPACE, .pid = pid);
-	if (!has_main(&got))
+	for (size_t i = 0; i < got.n; i++)
+		has_main |= got.v[i].is_main;
+	if (!has_main)
 		return err_raise(err, ERROR_IN_EXECVE, .pid = pid);
 	*out = got;
 	got = (struct images){ 0 };

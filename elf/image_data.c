@@ -45,60 +45,45 @@ static bool add(struct image_data *d, uint64_t at, uint64_t value)
 	return true;
 }
 
-/* The symbols of a section of relocations; NULL if it has none. */
-static Elf_Data *symbols_of(Elf *elf, const GElf_Shdr *sh)
-{
-	Elf_Scn *scn = sh->sh_link ? elf_getscn(elf, sh->sh_link) : NULL;
-
-	return scn ? elf_getdata(scn, NULL) : NULL;
-}
-
-static bool add_rela(struct image_data *d, Elf_Data *symbols, const GElf_Rela *r)
-{
-	GElf_Sym sym = { 0 };
-
-	const enum arch_reloc kind = arch_reloc(GELF_R_TYPE(r->r_info));
-
-	if (kind == ARCH_RELOC_OTHER)
-		return true;
-	if (kind != ARCH_RELOC_BASE && symbols)
-		gelf_getsym(symbols, (int)GELF_R_SYM(r->r_info), &sym);
-	return add(d, r->r_offset,
-		   sym.st_value + (kind == ARCH_RELOC_SYMBOL ? 0 : (uint64_t)r->r_addend));
-}
-
 static bool add_relas(struct fill *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *relocs = elf_getdata(scn, NULL), *symbols = symbols_of(f->elf, sh);
+	Elf_Data *relocs = elf_getdata(scn, NULL);
+	Elf_Scn *linked = sh->sh_link ? elf_getscn(f->elf, sh->sh_link) : NULL;
+	Elf_Data *symbols = linked ? elf_getdata(linked, NULL) : NULL;
 	size_t n = relocs ? relocs->d_size / gelf_fsize(f->elf, ELF_T_RELA, 1, EV_CURRENT) : 0;
-	GElf_Rela rela;
 
 	for (size_t i = 0; i < n; i++) {
-		if (i > DATA_RELOCS_MAX || !gelf_getrela(relocs, (int)i, &rela) ||
-		    !add_rela(f->data, symbols, &rela))
+		GElf_Sym sym = { 0 };
+		enum arch_reloc kind;
+		GElf_Rela r;
+
+		if (i > DATA_RELOCS_MAX || !gelf_getrela(relocs, (int)i, &r))
+			return false;
+		kind = arch_reloc(GELF_R_TYPE(r.r_info));
+		if (kind == ARCH_RELOC_OTHER)
+			continue;
+		if (kind != ARCH_RELOC_BASE && symbols)
+			gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym);
+		if (!add(f->data, r.r_offset,
+			 sym.st_value + (kind == ARCH_RELOC_SYMBOL ? 0 : (uint64_t)r.r_addend)))
 			return false;
 	}
 	return true;
 }
 
-/* The eight bytes in the file for an address. */
-static bool word_at(const struct image_data *d, uint64_t vaddr, uint64_t *word)
+/* The value is in the file, at the place that is relocated. */
+static bool add_relr(struct image_data *d, uint64_t at)
 {
 	for (size_t i = 0; i < d->head.n_loads; i++) {
 		const struct segment *s = &d->head.loads[i];
+		uint64_t word;
 
-		if (vaddr >= s->vaddr && vaddr - s->vaddr + sizeof(*word) <= s->filesz)
-			return read_at(d->fd, word, sizeof(*word),
-				       (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
+		if (at >= s->vaddr && at - s->vaddr + sizeof(word) <= s->filesz)
+			return read_at(d->fd, &word, sizeof(word),
+				       (off_t)(s->offset + at - s->vaddr)) != sizeof(word) ||
+			       add(d, at, word);
 	}
-	return false;
-}
-
-static bool add_relr(struct image_data *d, uint64_t at)
-{
-	uint64_t word;
-
-	return word_at(d, at, &word) ? add(d, at, word) : true;
+	return true;
 }
 
 /* Each entry is an address, or, if the lowest bit is set, a bitmap of the next 63 words. */
@@ -211,18 +196,6 @@ static size_t first_reloc(const struct image_data *d, uint64_t at)
 	return low;
 }
 
-/* The pointers of interest are aligned: one that crosses a page boundary is skipped. */
-static void relocate(const struct image_data *d, uint64_t start, unsigned char page[PAGE])
-{
-	for (size_t i = first_reloc(d, start); i < d->n; i++) {
-		uint64_t within = d->relocs[i].at - start;
-
-		if (within + sizeof(d->relocs[i].value) > PAGE)
-			return;
-		memcpy(page + within, &d->relocs[i].value, sizeof(d->relocs[i].value));
-	}
-}
-
 bool image_data_page(const struct image_data *d, uint64_t start, unsigned char page[PAGE])
 {
 	bool any = false;
@@ -230,8 +203,14 @@ bool image_data_page(const struct image_data *d, uint64_t start, unsigned char p
 	memset(page, 0, PAGE);
 	for (size_t i = 0; i < d->head.n_loads; i++)
 		any |= read_segment(d, &d->head.loads[i], start, page);
-	if (any)
-		relocate(d, start, page);
+	/* The pointers of interest are aligned: one that crosses a page boundary is skipped. */
+	for (size_t i = first_reloc(d, start); any && i < d->n; i++) {
+		uint64_t within = d->relocs[i].at - start;
+
+		if (within + sizeof(d->relocs[i].value) > PAGE)
+			break;
+		memcpy(page + within, &d->relocs[i].value, sizeof(d->relocs[i].value));
+	}
 	return any;
 }
 
@@ -263,22 +242,6 @@ static void read_head(void *arg)
 	l->ok = image_head_read(l->head, l->img->file->elf);
 }
 
-static bool set_code(struct image *img, const struct image_head *head)
-{
-	img->exec = calloc(head->n_loads, sizeof(*img->exec));
-	if (!img->exec)
-		return false;
-	for (size_t i = 0; i < head->n_loads; i++) {
-		const struct segment *s = &head->loads[i];
-
-		if (s->flags & PF_X)
-			img->exec[img->n_exec++] =
-				(struct range){ img->bias + s->vaddr,
-						img->bias + s->vaddr + s->memsz };
-	}
-	return true;
-}
-
 /* Lay it out as if a loader had put it at an unused address. */
 static bool lay_out(struct image *img, const struct image_head *head)
 {
@@ -298,25 +261,33 @@ static bool lay_out(struct image *img, const struct image_head *head)
 	}
 	img->build_id_len =
 		image_file_build_id(img->file->fd, img->build_id, sizeof(img->build_id));
-	return set_code(img, head);
-}
+	img->exec = calloc(head->n_loads, sizeof(*img->exec));
+	if (!img->exec)
+		return false;
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
 
-/* A file that is not a 64-bit ELF file contains no jemalloc that we support. */
-static bool is_foreign(int fd)
-{
-	unsigned char ident[EI_NIDENT] = { 0 };
-
-	return read_at(fd, ident, sizeof(ident), 0) >= 0 &&
-	       (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_CLASS] != ELFCLASS64);
+		if (s->flags & PF_X)
+			img->exec[img->n_exec++] =
+				(struct range){ img->bias + s->vaddr,
+						img->bias + s->vaddr + s->memsz };
+	}
+	return true;
 }
 
 static enum image_mapped look_at(struct image *img, struct image_head *head)
 {
 	struct look l = { .img = img, .head = head };
+	unsigned char ident[EI_NIDENT] = { 0 };
 
 	image_guard(open_elf, img->file);
-	if (!img->file->elf)
-		return is_foreign(img->file->fd) ? IMAGE_MAPPED_NONE : IMAGE_MAPPED_UNKNOWN;
+	if (!img->file->elf) {
+		/* A file that is not a 64-bit ELF file contains no jemalloc that we support. */
+		if (read_at(img->file->fd, ident, sizeof(ident), 0) >= 0 &&
+		    (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_CLASS] != ELFCLASS64))
+			return IMAGE_MAPPED_NONE;
+		return IMAGE_MAPPED_UNKNOWN;
+	}
 	if (!image_guard(read_head, &l)) {
 		img->file->elf = NULL;
 		return IMAGE_MAPPED_UNKNOWN;

@@ -68,26 +68,11 @@ static bool is_needed(const char *name)
 	return !strncmp(name, ".zdebug_", 8);
 }
 
-/* The header of a compressed section precedes its bytes. */
-static void unpack_header(struct section *s, Elf_Scn *scn)
-{
-	GElf_Chdr ch;
-
-	if (!(s->sh.sh_flags & SHF_COMPRESSED) || !gelf_getchdr(scn, &ch) ||
-	    ch.ch_type != ELFCOMPRESS_ZLIB || s->len < sizeof(Elf64_Chdr))
-		return;
-	s->packed = true;
-	s->from += sizeof(Elf64_Chdr);
-	s->len -= sizeof(Elf64_Chdr);
-	s->sh.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
-	s->sh.sh_size = ch.ch_size;
-	s->sh.sh_addralign = ch.ch_addralign;
-}
-
 static bool place_section(struct copy *c, struct section *s, Elf_Scn *scn)
 {
 	const char *name =
 		gelf_getshdr(scn, &s->sh) ? elf_strptr(c->elf, c->names, s->sh.sh_name) : NULL;
+	GElf_Chdr ch;
 
 	if (!name)
 		return false;
@@ -98,8 +83,17 @@ static bool place_section(struct copy *c, struct section *s, Elf_Scn *scn)
 	}
 	s->from = s->sh.sh_offset;
 	s->len = s->sh.sh_size;
-	unpack_header(s, scn);
-	c->any |= s->packed;
+	/* The header of a compressed section precedes its bytes. */
+	if ((s->sh.sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) &&
+	    ch.ch_type == ELFCOMPRESS_ZLIB && s->len >= sizeof(Elf64_Chdr)) {
+		s->packed = true;
+		s->from += sizeof(Elf64_Chdr);
+		s->len -= sizeof(Elf64_Chdr);
+		s->sh.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+		s->sh.sh_size = ch.ch_size;
+		s->sh.sh_addralign = ch.ch_addralign;
+		c->any = true;
+	}
 	s->sh.sh_offset = c->size;
 	if (s->len > IMAGE_FILE_MAX || s->from > IMAGE_FILE_MAX ||
 	    s->sh.sh_size > IMAGE_FILE_MAX - c->size)
@@ -126,13 +120,6 @@ static bool place_sections(struct copy *c)
 }
 
 /* --- the file --- */
-
-static bool has_room(int fd, uint64_t size)
-{
-	struct statvfs fs;
-
-	return !fstatvfs(fd, &fs) && fs.f_bavail / 2 > size / fs.f_frsize;
-}
 
 /* Read the next bytes of the section, which ends at `end`, from *at on. */
 static size_t next_bytes(const struct copy *c, unsigned char chunk[CHUNK], uint64_t *at,
@@ -191,10 +178,14 @@ static bool copy_section(const struct copy *c, const struct section *s)
 	return true;
 }
 
-static bool copy_headers(const struct copy *c)
+static bool fill(const struct copy *c)
 {
 	GElf_Ehdr eh;
 
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->sections[i].sh.sh_type != SHT_NOBITS && !copy_section(c, &c->sections[i]))
+			return false;
+	}
 	if (!gelf_getehdr(c->elf, &eh) || eh.e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	eh.e_phoff = eh.e_phnum = 0;
@@ -209,24 +200,17 @@ static bool copy_headers(const struct copy *c)
 	return true;
 }
 
-static bool fill(const struct copy *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->sections[i].sh.sh_type != SHT_NOBITS && !copy_section(c, &c->sections[i]))
-			return false;
-	}
-	return copy_headers(c);
-}
-
 Elf *image_plain(Elf *packed, int fd, int *plain_fd)
 {
 	_cleanup_(copy_fini) struct copy c = { .elf = packed, .in = fd, .out = -1 };
+	struct statvfs fs;
 	Elf *elf = NULL;
 
 	if (fd < 0 || !place_sections(&c))
 		return NULL;
 	c.out = door_temporary();
-	if (c.out >= 0 && has_room(c.out, c.size) && fill(&c))
+	if (c.out >= 0 && !fstatvfs(c.out, &fs) && fs.f_bavail / 2 > c.size / fs.f_frsize &&
+	    fill(&c))
 		elf = image_file_elf(c.out);
 	if (elf)
 		*plain_fd = take_fd(c.out);
@@ -531,25 +515,6 @@ static bool from_server(struct image *img, struct err *server)
 	return fd >= 0 && take(img, fd, BY_BUILD_ID, "debuginfod");
 }
 
-static bool look_in(struct image *img, enum place place, struct err *server)
-{
-	switch (place) {
-	case IN_DEBUGDATA:
-		return from_debugdata(img);
-	case BY_ID_IN_TARGET:
-	case BY_ID_ON_HOST:
-		return from_build_id(img, place == BY_ID_ON_HOST);
-	case LINK_IN_TARGET:
-	case LINK_ON_HOST:
-		return from_link(img, place == LINK_ON_HOST);
-	case ON_SERVER:
-		return from_server(img, server);
-	case PLACES:
-		break;
-	}
-	return false;
-}
-
 bool image_debug_next(struct image *img, struct err *server)
 {
 	struct image_debug *debug = &img->file->debug;
@@ -558,8 +523,28 @@ bool image_debug_next(struct image *img, struct err *server)
 	image_debug_fini(debug);
 	if (image_elf(img) ? img->file->fd < 0 : img->file->pid)
 		return false;
-	while (!found && debug->tried < PLACES)
-		found = look_in(img, (enum place)debug->tried++, server);
+	while (!found && debug->tried < PLACES) {
+		enum place place = (enum place)debug->tried++;
+
+		switch (place) {
+		case IN_DEBUGDATA:
+			found = from_debugdata(img);
+			break;
+		case BY_ID_IN_TARGET:
+		case BY_ID_ON_HOST:
+			found = from_build_id(img, place == BY_ID_ON_HOST);
+			break;
+		case LINK_IN_TARGET:
+		case LINK_ON_HOST:
+			found = from_link(img, place == LINK_ON_HOST);
+			break;
+		case ON_SERVER:
+			found = from_server(img, server);
+			break;
+		case PLACES:
+			break;
+		}
+	}
 	return found;
 }
 
@@ -637,23 +622,13 @@ static void open_common(void *arg)
 	debug->common = image_file_elf(debug->common_fd);
 }
 
-static void unpack_common(struct image_debug *debug)
-{
-	int fd;
-	Elf *plain = image_plain(debug->common, debug->common_fd, &fd);
-
-	if (!plain)
-		return;
-	close_elf(&debug->common, &debug->common_fd);
-	debug->common = plain;
-	debug->common_fd = fd;
-}
-
 /* Takes ownership of `fd`. */
 static bool take_common(struct image *img, int fd, const struct needed *needed)
 {
 	struct image_debug *debug = &img->file->debug;
 	unsigned char id[IMAGE_BUILD_ID_MAX];
+	Elf *plain;
+	int plain_fd;
 
 	debug->common_fd = fd;
 	if (fd >= 0)
@@ -663,7 +638,12 @@ static bool take_common(struct image *img, int fd, const struct needed *needed)
 		close_elf(&debug->common, &debug->common_fd);
 		return false;
 	}
-	unpack_common(debug);
+	plain = image_plain(debug->common, debug->common_fd, &plain_fd);
+	if (plain) {
+		close_elf(&debug->common, &debug->common_fd);
+		debug->common = plain;
+		debug->common_fd = plain_fd;
+	}
 	return true;
 }
 

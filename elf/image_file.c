@@ -103,32 +103,12 @@ static bool whole_size(const struct image_head *head, uint64_t *size)
 	return true;
 }
 
-static bool read_head(struct rebuild *b)
-{
-	char bytes[4096];
-	struct err ignored;
-
-	if (proc_read(b->img->file->pid, b->img->start, bytes, sizeof(bytes), &ignored) ||
-	    !image_head_parse(&b->head, bytes, sizeof(bytes)) || b->head.elf_class != ELFCLASS64)
-		return false;
-	return whole_size(&b->head, &b->size) && b->size >= sizeof(bytes);
-}
-
 /* Unreadable memory stays zero, and zeros take no memory. */
-static void copy_chunk(const struct rebuild *b, uint64_t from, uint64_t to, size_t len)
-{
-	static char chunk[CHUNK];
-	struct err ignored;
-
-	memset(chunk, 0, len);
-	(void)!proc_read(b->img->file->pid, from, chunk, len, &ignored);
-	if (chunk[0] || memcmp(chunk, chunk + 1, len - 1) != 0)
-		memcpy(b->bytes + to, chunk, len);
-}
-
 static void copy_segment(const struct rebuild *b, const struct segment *s)
 {
+	static char chunk[CHUNK];
 	uint64_t start = b->img->bias + s->vaddr;
+	struct err ignored;
 
 	if (start < b->img->start || start >= b->img->end)
 		return;
@@ -137,7 +117,12 @@ static void copy_segment(const struct rebuild *b, const struct segment *s)
 
 		if (len > b->img->end - start - done)
 			len = b->img->end - start - done;
-		copy_chunk(b, start + done, s->offset + done, len < CHUNK ? len : CHUNK);
+		if (len > CHUNK)
+			len = CHUNK;
+		memset(chunk, 0, len);
+		(void)!proc_read(b->img->file->pid, start + done, chunk, len, &ignored);
+		if (chunk[0] || memcmp(chunk, chunk + 1, len - 1) != 0)
+			memcpy(b->bytes + s->offset + done, chunk, len);
 	}
 }
 
@@ -152,12 +137,6 @@ static const void *at(const struct rebuild *b, uint64_t vaddr, uint64_t len)
 			return b->bytes + s->offset + (vaddr - s->vaddr);
 	}
 	return NULL;
-}
-
-/* glibc's loader relocates the addresses in PT_DYNAMIC, musl's does not. */
-static uint64_t unbiased(const struct rebuild *b, uint64_t addr)
-{
-	return addr >= b->img->start && addr < b->img->end ? addr - b->img->bias : addr;
 }
 
 static const struct {
@@ -177,19 +156,6 @@ static const struct {
 #undef ENTRY
 };
 
-static void set_entry(const struct rebuild *b, struct dynamic *d, const Elf64_Dyn *entry)
-{
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
-		uint64_t value = entry->d_un.d_val;
-
-		if (entries[i].tag != entry->d_tag)
-			continue;
-		if (entries[i].is_addr)
-			value = unbiased(b, value);
-		memcpy((char *)d + entries[i].field, &value, sizeof(value));
-	}
-}
-
 static struct dynamic read_dynamic(const struct rebuild *b)
 {
 	const struct segment *s = &b->head.dynamic;
@@ -205,7 +171,16 @@ static struct dynamic read_dynamic(const struct rebuild *b)
 		memcpy(&entry, p, sizeof(entry));
 		if (entry.d_tag == DT_NULL)
 			break;
-		set_entry(b, &d, &entry);
+		for (size_t k = 0; k < sizeof(entries) / sizeof(*entries); k++) {
+			uint64_t value = entry.d_un.d_val;
+
+			if (entries[k].tag != entry.d_tag)
+				continue;
+			/* glibc's loader relocates the addresses, musl's does not. */
+			if (entries[k].is_addr && value >= b->img->start && value < b->img->end)
+				value -= b->img->bias;
+			memcpy((char *)&d + entries[k].field, &value, sizeof(value));
+		}
 	}
 	return d;
 }
@@ -250,16 +225,6 @@ static uint64_t count_by_gnu_hash(const struct rebuild *b, uint64_t hash)
 	return 0;
 }
 
-static uint64_t count_symbols(const struct rebuild *b, const struct dynamic *d)
-{
-	uint32_t n = 0;
-
-	/* DT_HASH: the second word is the number of symbols. */
-	if (d->hash && word_at(b, d->hash + 4, &n))
-		return n;
-	return d->gnu_hash ? count_by_gnu_hash(b, d->gnu_hash) : 0;
-}
-
 static bool add_section(struct rebuild *b, size_t i, Elf64_Shdr sh)
 {
 	const char *p = sh.sh_addr && sh.sh_size ? at(b, sh.sh_addr, sh.sh_size) : NULL;
@@ -276,8 +241,14 @@ static bool add_section(struct rebuild *b, size_t i, Elf64_Shdr sh)
 static void add_sections(struct rebuild *b)
 {
 	struct dynamic d = read_dynamic(b);
-	uint64_t n = count_symbols(b, &d);
+	uint32_t hashed;
+	uint64_t n = 0;
 
+	/* DT_HASH: the second word is the number of symbols. */
+	if (d.hash && word_at(b, d.hash + 4, &hashed))
+		n = hashed;
+	else if (d.gnu_hash)
+		n = count_by_gnu_hash(b, d.gnu_hash);
 	if (n > SYMBOLS_MAX ||
 	    !add_section(b, DYNSTR,
 			 (Elf64_Shdr){ .sh_type = SHT_STRTAB,
@@ -327,26 +298,6 @@ static bool set_header(struct rebuild *b)
 	return true;
 }
 
-static bool fill(struct rebuild *b)
-{
-	for (size_t i = 0; i < b->head.n_loads; i++)
-		copy_segment(b, &b->head.loads[i]);
-	add_sections(b);
-	return set_header(b);
-}
-
-static bool make(struct rebuild *b, int fd, uint64_t total)
-{
-	bool ok;
-
-	b->bytes = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (b->bytes == MAP_FAILED)
-		return false;
-	ok = fill(b);
-	munmap(b->bytes, total);
-	return ok;
-}
-
 static void image_rebuild_close(int fd)
 {
 	struct stat st;
@@ -360,15 +311,29 @@ int image_rebuild(const struct image *img)
 {
 	_cleanup_(cleanup_close) int fd = memfd_create("image", MFD_CLOEXEC);
 	struct rebuild b = { .img = img };
+	bool made = false;
+	struct err ignored;
+	char bytes[4096];
 	uint64_t total;
 
-	if (fd < 0 || img->start >= img->end || !read_head(&b))
+	if (fd < 0 || img->start >= img->end ||
+	    proc_read(img->file->pid, img->start, bytes, sizeof(bytes), &ignored) ||
+	    !image_head_parse(&b.head, bytes, sizeof(bytes)) || b.head.elf_class != ELFCLASS64 ||
+	    !whole_size(&b.head, &b.size) || b.size < sizeof(bytes))
 		return -1;
 	total = b.size + sizeof(b.sections);
 	if (total > IMAGE_REBUILT_MAX - held || ftruncate(fd, (off_t)total))
 		return -1;
 	held += total;
-	if (make(&b, fd, total))
+	b.bytes = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (b.bytes != MAP_FAILED) {
+		for (size_t i = 0; i < b.head.n_loads; i++)
+			copy_segment(&b, &b.head.loads[i]);
+		add_sections(&b);
+		made = set_header(&b);
+		munmap(b.bytes, total);
+	}
+	if (made)
 		return take_fd(fd);
 	image_rebuild_close(take_fd(fd));
 	return -1;
@@ -519,24 +484,6 @@ static int open_by_name(const struct image *img)
 	return take_fd(fd);
 }
 
-/*
- * libelf allocates all sections at once, and their number may be bogus: when e_shnum is 0, section
- * 0 has a 32-bit number (elf(5)).
- */
-static bool few_sections(int fd)
-{
-	Elf64_Ehdr eh;
-	Elf64_Shdr first;
-
-	if (fd < 0 || read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64)
-		return false;
-	if (eh.e_shnum || !eh.e_shoff)
-		return true;
-	return read_at(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
-	       first.sh_size <= MAX_SECTIONS;
-}
-
 static Elf *usable(Elf *elf)
 {
 	size_t sections;
@@ -550,8 +497,22 @@ static Elf *usable(Elf *elf)
 
 Elf *image_file_elf(int fd)
 {
+	Elf64_Ehdr eh;
+	Elf64_Shdr first;
+
+	if (fd < 0 || read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64)
+		return NULL;
+	/*
+	 * libelf allocates all sections at once, and their number may be bogus: when e_shnum is 0,
+	 * section 0 has a 32-bit number (elf(5)).
+	 */
+	if (!eh.e_shnum && eh.e_shoff &&
+	    (read_at(fd, &first, sizeof(first), (off_t)eh.e_shoff) != sizeof(first) ||
+	     first.sh_size > MAX_SECTIONS))
+		return NULL;
 	/* Mapped, so that a huge or sparse file takes no memory. */
-	return few_sections(fd) ? usable(elf_begin(fd, ELF_C_READ_MMAP, NULL)) : NULL;
+	return usable(elf_begin(fd, ELF_C_READ_MMAP, NULL));
 }
 
 static Elf *open_file(struct image *img)
@@ -570,23 +531,22 @@ static Elf *open_file(struct image *img)
 	return image_file_elf(file->fd);
 }
 
-static Elf *open_memory(struct image_file *file)
-{
-	size_t len = file->end - file->start;
-	struct err ignored;
-
-	if (len > MAX_VDSO)
-		return NULL;
-	file->memory = malloc(len);
-	if (!file->memory || proc_read(file->pid, file->start, file->memory, len, &ignored))
-		return NULL;
-	return usable(elf_memory(file->memory, len));
-}
-
 static void open_elf(void *arg)
 {
 	struct image *img = arg;
-	img->file->elf = img->file->inode ? open_file(img) : open_memory(img->file);
+	struct image_file *file = img->file;
+	size_t len = file->end - file->start;
+	struct err ignored;
+
+	if (file->inode) {
+		file->elf = open_file(img);
+		return;
+	}
+	if (len > MAX_VDSO)
+		return;
+	file->memory = malloc(len);
+	if (file->memory && !proc_read(file->pid, file->start, file->memory, len, &ignored))
+		file->elf = usable(elf_memory(file->memory, len));
 }
 
 Elf *image_elf(struct image *img)

@@ -21,19 +21,13 @@ static uint64_t page_up(uint64_t addr)
 	return page_down(addr + (uint64_t)getpagesize() - 1);
 }
 
-/* Reject a segment that wraps around or covers the address space. */
-static bool is_sane(const struct segment *s)
-{
-	const uint64_t limit = UINT64_C(1) << 56;
-
-	return s->offset < limit && s->vaddr < limit && s->memsz < limit && s->filesz <= s->memsz;
-}
-
 static bool add_segment(struct image_head *head, const GElf_Phdr *ph)
 {
 	struct segment s = { ph->p_offset, ph->p_vaddr, ph->p_filesz, ph->p_memsz, ph->p_flags };
+	const uint64_t limit = UINT64_C(1) << 56;
 
-	if (!is_sane(&s))
+	/* Reject a segment that wraps around or covers the address space. */
+	if (s.offset >= limit || s.vaddr >= limit || s.memsz >= limit || s.filesz > s.memsz)
 		return ph->p_type != PT_LOAD;
 	if (ph->p_type == PT_LOAD) {
 		if (head->n_loads == HEAD_LOADS_MAX)
@@ -91,11 +85,6 @@ bool image_head_parse(struct image_head *head, void *bytes, size_t len)
 	return ok;
 }
 
-static bool holds_offset(const struct segment *s, uint64_t offset)
-{
-	return s->filesz && page_down(s->offset) <= offset && offset < s->offset + s->filesz;
-}
-
 /* Adjacent segments may share a page of the file: choose the one with the same flags. */
 bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
 		     unsigned int flags, uint64_t *bias)
@@ -105,7 +94,8 @@ bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t off
 	for (size_t i = 0; i < head->n_loads; i++) {
 		const struct segment *s = &head->loads[i];
 
-		if (holds_offset(s, offset) && (!best || s->flags == flags))
+		if (s->filesz && page_down(s->offset) <= offset && offset < s->offset + s->filesz &&
+		    (!best || s->flags == flags))
 			best = s;
 		if (best && best->flags == flags)
 			break;

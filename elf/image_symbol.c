@@ -57,15 +57,6 @@ static void read_head(void *ctx, struct Elf *elf)
 		head->n_loads = 0;
 }
 
-/* Linkers that use a separate segment for constants put none into code segments. */
-static bool has_constants(const struct image_head *head)
-{
-	for (size_t i = 0; i < head->n_loads; i++)
-		if ((head->loads[i].flags & (PF_R | PF_W | PF_X)) == PF_R)
-			return true;
-	return false;
-}
-
 static void search_windows(struct search *s, int fd, const struct segment *segment, uint64_t bias)
 {
 	static char window[WINDOW];
@@ -95,11 +86,14 @@ static void search_windows(struct search *s, int fd, const struct segment *segme
 static void search_file(struct search *s, struct image *img)
 {
 	struct image_head head = { 0 };
-	unsigned int skipped;
+	unsigned int skipped = 0;
 
 	if (!image_with_elf(img, false, read_head, &head))
 		return;
-	skipped = !(s->pflags & PF_X) && has_constants(&head) ? PF_X : 0;
+	/* Linkers that use a separate segment for constants put none into code segments. */
+	for (size_t i = 0; i < head.n_loads; i++)
+		if (!(s->pflags & PF_X) && (head.loads[i].flags & (PF_R | PF_W | PF_X)) == PF_R)
+			skipped = PF_X;
 	for (size_t i = 0; i < head.n_loads && !s->found; i++) {
 		const struct segment *segment = &head.loads[i];
 
@@ -167,44 +161,33 @@ static Elf_Scn *section_by_type(Elf *elf, unsigned int type, GElf_Shdr *sh)
 	return NULL;
 }
 
-static bool table_names(struct table *t, size_t section)
-{
-	Elf_Scn *scn = elf_getscn(t->elf, section);
-	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-
-	if (!data || !data->d_buf)
-		return false;
-	t->names = data->d_buf;
-	t->names_len = data->d_size;
-	while (t->names_len && t->names[t->names_len - 1])
-		t->names_len--;
-	return t->names_len;
-}
-
 static bool table_open(struct table *t, struct image *img, Elf *elf, unsigned int type)
 {
 	GElf_Shdr sh, version_sh;
 	Elf_Scn *scn = section_by_type(elf, type, &sh);
+	Elf_Data *names;
 
 	if (!scn || !sh.sh_entsize || sh.sh_size / sh.sh_entsize > MAX_SYMBOLS)
 		return false;
 	*t = (struct table){ .img = img, .elf = elf };
 	t->dynamic = type == SHT_DYNSYM;
 	t->symbols = elf_getdata(scn, NULL);
-	if (!t->symbols || !table_names(t, sh.sh_link))
+	if (!t->symbols)
+		return false;
+	scn = elf_getscn(elf, sh.sh_link);
+	names = scn ? elf_rawdata(scn, NULL) : NULL;
+	if (!names || !names->d_buf)
+		return false;
+	t->names = names->d_buf;
+	t->names_len = names->d_size;
+	while (t->names_len && t->names[t->names_len - 1])
+		t->names_len--;
+	if (!t->names_len)
 		return false;
 	t->n = t->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
 	scn = t->dynamic ? section_by_type(elf, SHT_GNU_versym, &version_sh) : NULL;
 	t->versions = scn ? elf_getdata(scn, NULL) : NULL;
 	return true;
-}
-
-static bool is_hidden(const struct table *t, size_t i)
-{
-	GElf_Versym version;
-
-	return t->versions && gelf_getversym(t->versions, (int)i, &version) &&
-	       (version & VERSYM_HIDDEN);
 }
 
 /* Addresses outside the image are unusable. */
@@ -223,51 +206,6 @@ static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *s
 		return true;
 	sym->addr += t->img->bias;
 	return sym->addr >= t->img->start && sym->addr <= t->img->end;
-}
-
-/* Is it that name, perhaps with a version? */
-static bool is_named(const char *name, const char *plain, size_t len)
-{
-	return !strncmp(name, plain, len) && (!name[len] || name[len] == '@');
-}
-
-/* All symbols, or those called `only` if that is not NULL. */
-static int table_each(const struct table *t, const char *only, symbol_fn *fn, void *ctx)
-{
-	const size_t only_len = only ? strlen(only) : 0;
-	const char *file = NULL;
-	char plain[MAX_NAME];
-
-	for (size_t i = 1; i < t->n; i++) {
-		const char *name, *at;
-		struct symbol sym;
-		bool hidden;
-		GElf_Sym s;
-		int ret;
-
-		if (!gelf_getsym(t->symbols, (int)i, &s) || s.st_name >= t->names_len)
-			continue;
-		name = t->names + s.st_name;
-		if (GELF_ST_TYPE(s.st_info) == STT_FILE)
-			file = name; /* source file of the local symbols that follow */
-		if (only && !is_named(name, only, only_len))
-			continue;
-		if (!*name || !to_symbol(t, &s, &sym))
-			continue;
-		sym.file = GELF_ST_BIND(s.st_info) == STB_LOCAL ? file : NULL;
-		hidden = is_hidden(t, i);
-		/* .symtab has versions in the name: a single "@" is not the default. */
-		at = t->dynamic ? NULL : strchr(name, '@');
-		if (at) {
-			hidden |= at[1] != '@';
-			snprintf(plain, sizeof(plain), "%.*s", (int)(at - name), name);
-			name = plain;
-		}
-		ret = fn(ctx, name, &sym, hidden);
-		if (ret)
-			return ret;
-	}
-	return 0;
 }
 
 /* One walk over an image's tables, for image_guard(). */
@@ -296,7 +234,44 @@ static void walk_tables(struct walk *w, int (*fn)(struct walk *w, const struct t
 
 static int walk_table(struct walk *w, const struct table *t)
 {
-	return table_each(t, w->only, w->fn, w->ctx);
+	const size_t only_len = w->only ? strlen(w->only) : 0;
+	const char *file = NULL;
+	char plain[MAX_NAME];
+
+	for (size_t i = 1; i < t->n; i++) {
+		const char *name, *at;
+		GElf_Versym version;
+		struct symbol sym;
+		bool hidden;
+		GElf_Sym s;
+		int ret;
+
+		if (!gelf_getsym(t->symbols, (int)i, &s) || s.st_name >= t->names_len)
+			continue;
+		name = t->names + s.st_name;
+		if (GELF_ST_TYPE(s.st_info) == STT_FILE)
+			file = name; /* source file of the local symbols that follow */
+		/* Perhaps with a version. */
+		if (w->only && (strncmp(name, w->only, only_len) != 0 ||
+				(name[only_len] && name[only_len] != '@')))
+			continue;
+		if (!*name || !to_symbol(t, &s, &sym))
+			continue;
+		sym.file = GELF_ST_BIND(s.st_info) == STB_LOCAL ? file : NULL;
+		hidden = t->versions && gelf_getversym(t->versions, (int)i, &version) &&
+			 (version & VERSYM_HIDDEN);
+		/* .symtab has versions in the name: a single "@" is not the default. */
+		at = t->dynamic ? NULL : strchr(name, '@');
+		if (at) {
+			hidden |= at[1] != '@';
+			snprintf(plain, sizeof(plain), "%.*s", (int)(at - name), name);
+			name = plain;
+		}
+		ret = w->fn(w->ctx, name, &sym, hidden);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static void walk_symbols(void *arg)
@@ -584,34 +559,30 @@ struct reloc {
 	bool found;
 };
 
-static void name_symbol(struct reloc *w, size_t section, size_t number)
-{
-	Elf_Scn *scn = elf_getscn(w->elf, section);
-	Elf_Data *symbols = scn ? elf_getdata(scn, NULL) : NULL;
-	const char *name;
-	GElf_Shdr sh;
-	GElf_Sym sym;
-
-	if (!number || !symbols || !gelf_getshdr(scn, &sh) ||
-	    !gelf_getsym(symbols, (int)number, &sym))
-		return;
-	name = elf_strptr(w->elf, sh.sh_link, sym.st_name);
-	if (!name || !*name)
-		return;
-	snprintf(w->buf, w->size, "%s", name);
-	w->found = true;
-}
-
 static void search_relocs(struct reloc *w, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *relocs = elf_getdata(scn, NULL);
+	Elf_Data *relocs = elf_getdata(scn, NULL), *symbols;
 	size_t n = relocs ? relocs->d_size / gelf_fsize(w->elf, ELF_T_RELA, 1, EV_CURRENT) : 0;
+	size_t number;
+	const char *name;
+	GElf_Shdr symbols_sh;
 	GElf_Rela rela;
+	GElf_Sym sym;
 
 	for (size_t i = 0; i < n && i < RELOCS_MAX; i++) {
 		if (!gelf_getrela(relocs, (int)i, &rela) || rela.r_offset + w->img->bias != w->slot)
 			continue;
-		name_symbol(w, sh->sh_link, GELF_R_SYM(rela.r_info));
+		number = GELF_R_SYM(rela.r_info);
+		scn = elf_getscn(w->elf, sh->sh_link);
+		symbols = scn ? elf_getdata(scn, NULL) : NULL;
+		if (!number || !symbols || !gelf_getshdr(scn, &symbols_sh) ||
+		    !gelf_getsym(symbols, (int)number, &sym))
+			return;
+		name = elf_strptr(w->elf, symbols_sh.sh_link, sym.st_name);
+		if (!name || !*name)
+			return;
+		snprintf(w->buf, w->size, "%s", name);
+		w->found = true;
 		return;
 	}
 }

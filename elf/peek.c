@@ -47,28 +47,24 @@ static bool read_code(const struct peek *p, uint64_t start, unsigned char *page)
 	return false;
 }
 
-static bool read_page(const struct peek *p, uint64_t start, unsigned char *page)
-{
-	struct err ignored;
-
-	if (read_code(p, start, page))
-		return true;
-	return p->data ? image_data_page(p->data, start, page)
-		       : !proc_read(p->pid, start, page, PEEK_PAGE, &ignored);
-}
-
 static const unsigned char *page_of(struct peek *p, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(PEEK_PAGE - 1);
 	size_t slot = start / PEEK_PAGE % PEEK_PAGES;
+	unsigned char *bytes = p->pages[slot].bytes;
+	struct err ignored;
 
-	if (p->pages[slot].addr != start) {
-		p->pages[slot].addr = 0;
-		if (!start || !read_page(p, start, p->pages[slot].bytes))
-			return NULL;
-		p->pages[slot].addr = start;
-	}
-	return p->pages[slot].bytes;
+	if (p->pages[slot].addr == start)
+		return bytes;
+	p->pages[slot].addr = 0;
+	if (!start)
+		return NULL;
+	if (!read_code(p, start, bytes) &&
+	    (p->data ? !image_data_page(p->data, start, bytes)
+		     : proc_read(p->pid, start, bytes, PEEK_PAGE, &ignored)))
+		return NULL;
+	p->pages[slot].addr = start;
+	return bytes;
 }
 
 size_t peek_some(struct peek *p, uint64_t addr, void *buf, size_t len)
