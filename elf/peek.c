@@ -54,11 +54,11 @@ static const unsigned char *page_of(struct peek *p, uint64_t addr)
 	unsigned char *bytes = p->pages[slot].bytes;
 	struct err ignored;
 
+	if (!start)
+		return NULL;
 	if (p->pages[slot].addr == start)
 		return bytes;
 	p->pages[slot].addr = 0;
-	if (!start)
-		return NULL;
 	if (!read_code(p, start, bytes) &&
 	    (p->data ? !image_data_page(p->data, start, bytes)
 		     : proc_read(p->pid, start, bytes, PEEK_PAGE, &ignored)))
