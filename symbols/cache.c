@@ -81,7 +81,7 @@ static bool view_of(const char *bytes, size_t len, struct view *v)
 	return !h->text_len || !v->text[h->text_len - 1];
 }
 
-static bool functions_are_sane(const struct view *v)
+static bool is_sane(const struct view *v)
 {
 	uint32_t len = v->header->text_len;
 
@@ -93,11 +93,6 @@ static bool functions_are_sane(const struct view *v)
 		    (f->identity >= len && f->identity != NO_TEXT))
 			return false;
 	}
-	return true;
-}
-
-static bool places_are_sane(const struct view *v)
-{
 	for (uint32_t i = 0; i < v->header->n_lines; i++) {
 		if (v->lines[i].function >= v->header->n_functions)
 			return false;
@@ -110,22 +105,6 @@ static bool places_are_sane(const struct view *v)
 			return false;
 	}
 	return true;
-}
-
-static void build_place(struct symbols_build *b, const struct view *v, const uint32_t *functions,
-			uint32_t i)
-{
-	const struct file_place *p = &v->places[i];
-	struct profile_line lines[SYMBOLS_INLINED_MAX];
-	uint32_t n = p->n < SYMBOLS_INLINED_MAX ? p->n : SYMBOLS_INLINED_MAX;
-
-	for (uint32_t k = 0; k < n; k++) {
-		lines[k] = v->lines[p->first + k];
-		lines[k].function = functions[lines[k].function];
-	}
-	symbols_build_location(b, i, lines, n);
-	symbols_build_start(b, i, p->start);
-	symbols_build_into(b, i, p->into);
 }
 
 static struct profile_symbols *build(const struct view *v)
@@ -151,43 +130,41 @@ static struct profile_symbols *build(const struct view *v)
 
 		functions[i] = symbols_build_function(b, &function);
 	}
-	for (uint32_t i = 0; i < v->header->n_places; i++)
-		build_place(b, v, functions, i);
+	for (uint32_t i = 0; i < v->header->n_places; i++) {
+		const struct file_place *p = &v->places[i];
+		struct profile_line lines[SYMBOLS_INLINED_MAX];
+		uint32_t n = p->n < SYMBOLS_INLINED_MAX ? p->n : SYMBOLS_INLINED_MAX;
+
+		for (uint32_t k = 0; k < n; k++) {
+			lines[k] = v->lines[p->first + k];
+			lines[k].function = functions[lines[k].function];
+		}
+		symbols_build_location(b, i, lines, n);
+		symbols_build_start(b, i, p->start);
+		symbols_build_into(b, i, p->into);
+	}
 	return symbols_build_take(b);
-}
-
-static char *read_all(int fd, size_t *len)
-{
-	_cleanup_(cleanup_free) char *bytes = NULL;
-	struct stat st;
-
-	if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > SYMBOL_CACHE_FILE_MAX)
-		return NULL;
-	*len = (size_t)st.st_size;
-	bytes = malloc(*len);
-	return bytes && pread(fd, bytes, *len, 0) == (ssize_t)*len ? take_ptr(bytes) : NULL;
-}
-
-static uint64_t *offsets_of(const struct view *v)
-{
-	uint64_t *offsets = calloc((size_t)v->header->n_places + 1, sizeof(*offsets));
-
-	for (size_t i = 0; offsets && i < v->header->n_places; i++)
-		offsets[i] = v->places[i].offset;
-	return offsets;
 }
 
 bool symbol_cache_read(int fd, struct symbol_cache *out)
 {
+	_cleanup_(cleanup_free) char *bytes = NULL;
 	struct symbol_cache got = { 0 };
-	size_t len;
-	_cleanup_(cleanup_free) char *bytes = read_all(fd, &len);
+	struct stat st;
 	struct view v;
+	size_t len;
 
-	if (!bytes || !view_of(bytes, len, &v) || !functions_are_sane(&v) || !places_are_sane(&v))
+	if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > SYMBOL_CACHE_FILE_MAX)
+		return false;
+	len = (size_t)st.st_size;
+	bytes = malloc(len);
+	if (!bytes || pread(fd, bytes, len, 0) != (ssize_t)len || !view_of(bytes, len, &v) ||
+	    !is_sane(&v))
 		return false;
 	got.n = v.header->n_places;
-	got.offsets = offsets_of(&v);
+	got.offsets = calloc(got.n + 1, sizeof(*got.offsets));
+	for (size_t i = 0; got.offsets && i < got.n; i++)
+		got.offsets[i] = v.places[i].offset;
 	got.symbols = build(&v);
 	if (!got.offsets || !got.symbols) {
 		symbol_cache_fini(&got);
@@ -267,28 +244,21 @@ static bool put_places(FILE *f, const struct symbol_cache *cache)
 		      f) == cache->symbols->n_lines;
 }
 
-/* Write all except the header: the text, which comes last, is collected in parallel. */
-static bool put_all(const struct symbol_cache *cache, char **body, size_t *len, size_t *text_len)
+bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *bytes)
 {
-	_cleanup_(cleanup_free) char *text = NULL;
-	FILE *f = open_memstream(body, len), *t = open_memstream(&text, text_len);
+	_cleanup_(cleanup_free) char *body = NULL, *text = NULL;
+	struct header h = { .magic = MAGIC };
+	size_t len = 0, text_len = 0;
+	/* The text, which comes last, is collected in parallel. */
+	FILE *f = open_memstream(&body, &len), *t = open_memstream(&text, &text_len);
 	bool ok = f && t && put_places(f, cache) && put_functions(f, t, cache->symbols);
 
 	if (t)
 		ok = !fclose(t) && ok;
-	ok = ok && (!*text_len || fwrite(text, *text_len, 1, f) == 1);
+	ok = ok && (!text_len || fwrite(text, text_len, 1, f) == 1);
 	if (f)
 		ok = !fclose(f) && ok;
-	return ok;
-}
-
-bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *bytes)
-{
-	_cleanup_(cleanup_free) char *body = NULL;
-	struct header h = { .magic = MAGIC };
-	size_t len = 0, text_len = 0;
-
-	if (!put_all(cache, &body, &len, &text_len) || len > SYMBOL_CACHE_FILE_MAX - sizeof(h))
+	if (!ok || len > SYMBOL_CACHE_FILE_MAX - sizeof(h))
 		return false;
 	h.n_places = (uint32_t)cache->n;
 	h.n_lines = (uint32_t)cache->symbols->n_lines;
@@ -372,23 +342,6 @@ static int by_use(const void *a, const void *b)
 	return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-static bool is_kept(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len > strlen(SUFFIX) && !strcmp(name + len - strlen(SUFFIX), SUFFIX);
-}
-
-/* Remove the least recently used files until the total is below the limit. */
-static void drop_old(struct kept *all, size_t n, uint64_t total, int dir)
-{
-	qsort(all, n, sizeof(*all), by_use);
-	for (size_t i = 0; i + 1 < n && total > SYMBOL_CACHE_BYTES_MAX; i++) {
-		unlinkat(dir, all[i].name, 0);
-		total -= all[i].bytes;
-	}
-}
-
 static void bound_size(int folder)
 {
 	_cleanup_(cleanup_free) struct kept *all = calloc(FILES_MAX, sizeof(*all));
@@ -401,9 +354,10 @@ static void bound_size(int folder)
 	if (dir)
 		fd = -1;
 	while (all && dir && n < FILES_MAX && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name), tail = strlen(SUFFIX);
 		struct stat st;
 
-		if (!is_kept(entry->d_name) ||
+		if (len <= tail || strcmp(entry->d_name + len - tail, SUFFIX) != 0 ||
 		    fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		strcpy(all[n].name, entry->d_name);
@@ -411,8 +365,14 @@ static void bound_size(int folder)
 		all[n++].used = st.st_mtim;
 		total += (uint64_t)st.st_size;
 	}
-	if (total > SYMBOL_CACHE_BYTES_MAX)
-		drop_old(all, n, total, folder);
+	if (total <= SYMBOL_CACHE_BYTES_MAX)
+		return;
+	/* Remove the least recently used files until the total is below the limit. */
+	qsort(all, n, sizeof(*all), by_use);
+	for (size_t i = 0; i + 1 < n && total > SYMBOL_CACHE_BYTES_MAX; i++) {
+		unlinkat(folder, all[i].name, 0);
+		total -= all[i].bytes;
+	}
 }
 
 /* --- one file --- */

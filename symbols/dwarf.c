@@ -165,13 +165,6 @@ static void walk_children(struct unit *u, Dwarf_Die *die, uint32_t scope, unsign
 		 dwarf_dieoffset(&child) > before);
 }
 
-/* Find the scopes of the places `mine`. */
-static void unit_find_scopes(struct unit *u)
-{
-	u->n_scopes = 0;
-	walk_children(u, &u->die, SCOPE_NONE, 0);
-}
-
 /* --- functions and lines --- */
 
 /*
@@ -190,27 +183,23 @@ static void unit_find_scopes(struct unit *u)
 
 /* --- is this file safe for libdw? --- */
 
-/* The size of an old ".zdebug" section, stored after "ZLIB" in big-endian order. */
-static uint64_t old_size(Elf_Scn *scn)
+static uint64_t unpacked_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
-	Elf_Data *data = elf_rawdata(scn, NULL);
-	const unsigned char *bytes = data ? data->d_buf : NULL;
+	const unsigned char *bytes;
 	uint64_t size = 0;
+	Elf_Data *data;
+	GElf_Chdr ch;
 
+	if (strncmp(name, ".zdebug_", 8) != 0)
+		return (sh->sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
+	/* An old section: the size is after "ZLIB" in big-endian order. */
+	data = elf_rawdata(scn, NULL);
+	bytes = data ? data->d_buf : NULL;
 	if (!bytes || data->d_size < 12)
 		return 0;
 	for (size_t i = 4; i < 12; i++)
 		size = size << 8 | bytes[i];
 	return size;
-}
-
-static uint64_t unpacked_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
-{
-	GElf_Chdr ch;
-
-	if (!strncmp(name, ".zdebug_", 8))
-		return old_size(scn);
-	return (sh->sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
 }
 
 static bool is_usable(Elf *elf, bool has_common)
@@ -679,7 +668,8 @@ static size_t read_unit(struct unit *u, Dwarf *dbg)
 			    dwarf_hasattr(&u->die, DW_AT_GNU_dwo_name);
 	u->mangles = mangles(&u->die);
 	u->folder = string_of(&u->die, DW_AT_comp_dir);
-	unit_find_scopes(u);
+	u->n_scopes = 0;
+	walk_children(u, &u->die, SCOPE_NONE, 0);
 	u->n_bare = 0;
 	if (u->mangles)
 		find_bare_names(u);
@@ -690,31 +680,12 @@ static size_t read_unit(struct unit *u, Dwarf *dbg)
 	return dwarf_getsrclines(&u->die, &lines, &n_lines) ? 0 : n_lines;
 }
 
-static bool has_code(Dwarf_Die *die)
-{
-	int tag = dwarf_tag(die);
-
-	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
-}
-
-/*
- * Pages of a mapped file can be dropped: they are read again on access. If libelf could not map it,
- * the memory is from malloc(3), and does not start at a page boundary.
- */
-static void give_back(Elf *elf)
-{
-	size_t size;
-	char *file = elf ? elf_rawfile(elf, &size) : NULL;
-
-	if (file && !((uintptr_t)file % (uintptr_t)sysconf(_SC_PAGESIZE)))
-		madvise(file, size, MADV_DONTNEED);
-}
-
 /* Read units from *at on, until too many lines are kept: then true, and *at is the next unit. */
 static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *n_units)
 {
 	Dwarf_Off next, given_back = *at;
-	size_t lines = 0, header;
+	size_t lines = 0, header, size;
+	char *file;
 
 	for (; *n_units < UNITS_MAX && lines < LINES_KEPT_MAX; ++*n_units, *at = next) {
 		if (dwarf_next_unit(dbg, *at, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) !=
@@ -722,12 +693,21 @@ static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *
 		    next <= *at)
 			return false;
 		u->work = 4 * (next - *at) + 64 * (u->lookup->n + 16);
-		if (dwarf_offdie(dbg, *at + header, &u->die) && has_code(&u->die))
+		if (dwarf_offdie(dbg, *at + header, &u->die) &&
+		    (dwarf_tag(&u->die) == DW_TAG_compile_unit ||
+		     dwarf_tag(&u->die) == DW_TAG_skeleton_unit))
 			lines += read_unit(u, dbg);
-		if (next - given_back > WALKED_MAX) {
-			give_back(dwarf_getelf(dbg));
-			given_back = next;
-		}
+		if (next - given_back <= WALKED_MAX)
+			continue;
+		given_back = next;
+		/*
+		 * Pages of a mapped file can be dropped: they are read again on access. If libelf
+		 * could not map it, the memory is from malloc(3), and does not start at a page
+		 * boundary.
+		 */
+		file = dwarf_getelf(dbg) ? elf_rawfile(dwarf_getelf(dbg), &size) : NULL;
+		if (file && !((uintptr_t)file % (uintptr_t)sysconf(_SC_PAGESIZE)))
+			madvise(file, size, MADV_DONTNEED);
 	}
 	return *n_units < UNITS_MAX;
 }
@@ -745,30 +725,6 @@ static void close_dwarf(Dwarf **dbg)
 	dwarf_end(*dbg);
 }
 
-/* False when libdw rejects the file. */
-static bool read_all(struct unit *u, Elf *elf, Elf *common)
-{
-	_cleanup_(close_dwarf) Dwarf *alt =
-		common ? dwarf_begin_elf(common, DWARF_C_READ, NULL) : NULL;
-	unsigned int n_units = 0;
-	Dwarf_Off at = 0;
-	bool more = true;
-
-	if (common && !alt)
-		return false;
-	memset(u->innermost, 0xff, (u->lookup->n + 1) * sizeof(*u->innermost));
-	while (more) {
-		_cleanup_(close_dwarf) Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-
-		if (!dbg)
-			return false;
-		if (alt)
-			dwarf_setalt(dbg, alt);
-		more = read_units(u, dbg, &at, &n_units);
-	}
-	return true;
-}
-
 bool symbols_has_dwarf(Elf *elf)
 {
 	return is_usable(elf, true);
@@ -776,12 +732,29 @@ bool symbols_has_dwarf(Elf *elf)
 
 bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias)
 {
-	struct unit u = { .lookup = l, .bias = bias };
-	bool read;
+	_cleanup_(unit_fini) struct unit u = { .lookup = l, .bias = bias };
+	_cleanup_(close_dwarf) Dwarf *alt = NULL;
+	unsigned int n_units = 0;
+	Dwarf_Off at = 0;
+	bool more = true;
 
 	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
-	read = u.innermost && is_usable(elf, common != NULL) &&
-	       (!common || is_usable(common, false)) && read_all(&u, elf, common);
-	unit_fini(&u);
-	return read;
+	if (!u.innermost || !is_usable(elf, common != NULL) ||
+	    (common && !is_usable(common, false)))
+		return false;
+	if (common)
+		alt = dwarf_begin_elf(common, DWARF_C_READ, NULL);
+	if (common && !alt)
+		return false;
+	memset(u.innermost, 0xff, (l->n + 1) * sizeof(*u.innermost));
+	while (more) {
+		_cleanup_(close_dwarf) Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+
+		if (!dbg)
+			return false;
+		if (alt)
+			dwarf_setalt(dbg, alt);
+		more = read_units(&u, dbg, &at, &n_units);
+	}
+	return true;
 }

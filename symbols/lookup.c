@@ -192,18 +192,6 @@ uint32_t symbols_lookup_function(struct symbols_lookup *l, struct profile_functi
 	return symbols_build_function(l->build, &f);
 }
 
-/* A function known only by its symbol. A mangled name that is not local identifies a function. */
-static uint32_t of_symbol(struct symbols_lookup *l, const struct place *p, uint64_t bias)
-{
-	char identity[32];
-	struct profile_function f = { .linkage = p->linkage, .table_file = p->file };
-
-	snprintf(identity, sizeof(identity), ":0x%" PRIx64, p->start - bias);
-	if (p->file || !symbols_is_mangled(p->linkage))
-		f.identity = identity;
-	return symbols_lookup_function(l, f);
-}
-
 /* --- result --- */
 
 bool symbols_lookup_knows(const struct symbols_lookup *l, size_t i)
@@ -225,14 +213,20 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct place *p = &l->places[i];
+		struct profile_function f = { .linkage = p->linkage, .table_file = p->file };
 		struct profile_line line = { 0 };
+		char identity[32];
 
 		if (!p->linkage)
 			continue;
 		symbols_build_start(l->build, i, p->start - bias);
 		if (p->named)
 			continue;
-		line.function = of_symbol(l, p, bias);
+		/* Known only by its symbol. A mangled name that is not local identifies it. */
+		snprintf(identity, sizeof(identity), ":0x%" PRIx64, p->start - bias);
+		if (p->file || !symbols_is_mangled(p->linkage))
+			f.identity = identity;
+		line.function = symbols_lookup_function(l, f);
 		if (line.function == PROFILE_NONE)
 			return NULL;
 		symbols_build_location(l->build, i, &line, 1);

@@ -93,24 +93,19 @@ static int sort_addresses(struct work *w, struct err *err)
 
 /* --- the process --- */
 
-/* Only on the same host: elsewhere that pid is another process. */
-static pid_t named_process(const struct profile *p)
-{
-	char host[256] = "";
-
-	if (p->facts.pid <= 0 || p->facts.pid > INT32_MAX || !p->facts.host ||
-	    gethostname(host, sizeof(host) - 1) || strcmp(host, p->facts.host) != 0)
-		return 0;
-	return (pid_t)p->facts.pid;
-}
-
 /* Not being able to access it is not an error: there are other sources. */
 static void open_process(struct work *w)
 {
-	pid_t pid = w->options->pid ? w->options->pid : named_process(w->p);
+	const struct profile *p = w->p;
+	pid_t pid = w->options->pid;
+	char host[256] = "";
 	struct err ignored;
 
-	w->is_certain = w->options->pid != 0;
+	w->is_certain = pid != 0;
+	/* Only on the same host: elsewhere that pid is another process. */
+	if (!pid && p->facts.pid > 0 && p->facts.pid <= INT32_MAX && p->facts.host &&
+	    !gethostname(host, sizeof(host) - 1) && !strcmp(host, p->facts.host))
+		pid = (pid_t)p->facts.pid;
 	if (!pid || proc_open(&w->proc, pid, &ignored)) {
 		w->proc.pid = 0;
 		return;
@@ -159,83 +154,62 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	return 0;
 }
 
-/* The file exists, but is not proven to be the mapped one. */
-static void raise_unproven(const struct symbolize_image *image, struct err *warning)
+static void warn_not_used(const struct work *w, const struct symbolize_image *image, size_t n)
 {
 	const struct profile_mapping *m = image->mapping;
+	struct err warning;
 	char date[32] = "?";
 	struct tm tm;
 
 	switch (image->result) {
+	case SYMBOLIZE_ABSENT:
+		err_raise(&warning, ERROR_IMAGE_NOT_FOUND, .path = m->path, .count = (int64_t)n);
+		break;
+	case SYMBOLIZE_OTHER:
+		err_raise(&warning,
+			  m->build_id ? ERROR_IMAGE_OF_OTHER_BUILD : ERROR_IMAGE_WITHOUT_THAT_CODE,
+			  .path = m->path);
+		break;
 	case SYMBOLIZE_REPLACED:
-		err_raise(warning, ERROR_IMAGE_REPLACED, .path = m->path,
+		err_raise(&warning, ERROR_IMAGE_REPLACED, .path = m->path,
 			  .number = (int64_t)m->inode, .count = (int64_t)image->inode);
 		break;
 	case SYMBOLIZE_CHANGED:
 		if (gmtime_r(&(time_t){ image->changed_s }, &tm))
 			strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
-		err_raise(warning, ERROR_IMAGE_CHANGED, .path = m->path, .text = date);
+		err_raise(&warning, ERROR_IMAGE_CHANGED, .path = m->path, .text = date);
 		break;
 	case SYMBOLIZE_DELETED:
-		err_raise(warning, ERROR_IMAGE_DELETED, .path = m->path);
+		err_raise(&warning, ERROR_IMAGE_DELETED, .path = m->path);
 		break;
 	default:
-		err_raise(warning, ERROR_IMAGE_OF_TWO_FILES, .path = m->path,
+		err_raise(&warning, ERROR_IMAGE_OF_TWO_FILES, .path = m->path,
 			  .number = (int64_t)m->inode, .count = (int64_t)m->other_inode);
 	}
-	err_advise(warning, FIX_TRUST_IMAGES);
-}
-
-static void warn_not_used(const struct work *w, const struct symbolize_image *image, size_t n)
-{
-	const struct profile_mapping *m = image->mapping;
-	struct err warning;
-
-	if (image->result == SYMBOLIZE_ABSENT)
-		err_raise(&warning, ERROR_IMAGE_NOT_FOUND, .path = m->path, .count = (int64_t)n);
-	else if (image->result != SYMBOLIZE_OTHER)
-		raise_unproven(image, &warning);
-	else if (m->build_id)
-		err_raise(&warning, ERROR_IMAGE_OF_OTHER_BUILD, .path = m->path);
-	else
-		err_raise(&warning, ERROR_IMAGE_WITHOUT_THAT_CODE, .path = m->path);
+	/* The file exists, but is not proven to be the mapped one. */
+	if (image->result != SYMBOLIZE_ABSENT && image->result != SYMBOLIZE_OTHER)
+		err_advise(&warning, FIX_TRUST_IMAGES);
 	tell(w, &warning);
 }
 
 /* Warn of debug data that exists but is not available. */
-static void warn_lacks(const struct work *w, const struct symbolize_image *image)
+static void warn_lacks(struct work *w, const struct symbolize_image *image)
 {
+	const enum error server = image->server.ids[0];
 	const char *path = image->mapping->path;
 	struct err warning;
 
 	if (*image->lacks)
 		err_raise(&warning, ERROR_DEBUG_FILE_NOT_FOUND, .file = image->lacks, .path = path);
-	else
+	else if (image->split)
 		err_raise(&warning, ERROR_DEBUG_DATA_SPLIT, .path = path);
-	tell(w, &warning);
-}
-
-/* Only once: it is the same for all images. */
-static void warn_server(struct work *w, const struct err *server)
-{
-	if (w->server_told || !server->ids[0] || server->ids[0] == ERROR_DEBUGINFOD_HAS_NONE)
+	if (*image->lacks || image->split)
+		tell(w, &warning);
+	/* Only once: it is the same for all images. */
+	if (w->server_told || !server || server == ERROR_DEBUGINFOD_HAS_NONE)
 		return;
 	w->server_told = true;
-	tell(w, server);
-}
-
-static int note_bare(struct work *w, const struct symbolize_image *image, const struct asked *asked,
-		     size_t n, struct err *err)
-{
-	if (!vec_grow(w->bare, w->bare_room, w->n_bare))
-		return err_no_memory(err);
-	for (size_t i = 0; i < n; i++)
-		w->bare_of[w->p->addresses[asked[i].address].mapping] = (uint32_t)w->n_bare;
-	w->bare[w->n_bare++] = (struct bare){
-		.mapping = image->mapping,
-		.id = image->id.len ? image->id : image->file_id,
-	};
-	return 0;
+	tell(w, &image->server);
 }
 
 /* Name asked[0 .. n), which are in the image whose first mapping is `m`. */
@@ -268,12 +242,18 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		return -1;
 	if (image.result != SYMBOLIZE_FOUND)
 		warn_not_used(w, &image, n);
-	if (*image.lacks || image.split)
-		warn_lacks(w, &image);
-	warn_server(w, &image.server);
-	if (image.bare && note_bare(w, &image, asked, n, err)) {
-		profile_symbols_free(found);
-		return -1;
+	warn_lacks(w, &image);
+	if (image.bare) {
+		if (!vec_grow(w->bare, w->bare_room, w->n_bare)) {
+			profile_symbols_free(found);
+			return err_no_memory(err);
+		}
+		for (size_t i = 0; i < n; i++)
+			w->bare_of[w->p->addresses[asked[i].address].mapping] = (uint32_t)w->n_bare;
+		w->bare[w->n_bare++] = (struct bare){
+			.mapping = m,
+			.id = image.id.len ? image.id : image.file_id,
+		};
 	}
 	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;
 	profile_symbols_free(found);
@@ -294,25 +274,6 @@ static bool same_image(const struct profile_mapping *a, const struct profile_map
 	       (a->build_id == b->build_id ||
 		(a->build_id && b->build_id && !strcmp(a->build_id, b->build_id))) &&
 	       b->start - a->start == b->offset - a->offset;
-}
-
-static int name_all(struct work *w, struct err *err)
-{
-	size_t at = 0;
-
-	while (at < w->n_asked) {
-		const struct profile_mapping *m = mapping_of(w, at);
-		size_t next = at + 1;
-
-		while (next < w->n_asked && same_image(m, mapping_of(w, next)))
-			next++;
-		while (m > w->p->mappings && same_image(m - 1, m))
-			m--;
-		if (*m->path == '/' && name_image(w, m, w->asked + at, next - at, err))
-			return -1;
-		at = next;
-	}
-	return 0;
 }
 
 /* --- images without debug symbols --- */
@@ -389,7 +350,18 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 	if (sort_addresses(&w, err))
 		return -1;
 	open_process(&w);
-	if (name_all(&w, err) || symbols_build_finish(w.build, p, err) ||
+	for (size_t at = 0, next; at < w.n_asked; at = next) {
+		const struct profile_mapping *m = mapping_of(&w, at);
+
+		next = at + 1;
+		while (next < w.n_asked && same_image(m, mapping_of(&w, next)))
+			next++;
+		while (m > p->mappings && same_image(m - 1, m))
+			m--;
+		if (*m->path == '/' && name_image(&w, m, w.asked + at, next - at, err))
+			return -1;
+	}
+	if (symbols_build_finish(w.build, p, err) ||
 	    (!options->as_found && profile_symbols_tell_apart(p->symbols, err)))
 		return -1;
 	warn_bare(&w);

@@ -168,30 +168,6 @@ static void read_debug(struct reading *r, bool in_debug)
 	image_with_debug(r->img, in_debug, read_dwarf, r);
 }
 
-static bool next_debug(struct reading *r)
-{
-	return r->img == r->image->live
-		       ? image_debug_next(r->img, server_of(r))
-		       : image_past_debug(r->img, r->image->mapping->start, server_of(r));
-}
-
-/* Read its own tables and debug data, and what is missing from other sources. */
-static bool read_all(struct reading *r)
-{
-	bool has_table = !image_is_stripped(r->img), any = r->image->result == SYMBOLIZE_FOUND;
-
-	image_each_symbol(r->img, add_symbol, r);
-	read_debug(r, false);
-	while (!(has_table && r->has_debug) && next_debug(r)) {
-		any = has_table = true;
-		image_each_symbol(r->img, add_symbol, r);
-		if (!r->has_debug)
-			read_debug(r, true);
-	}
-	r->image->bare = !has_table && !r->has_debug;
-	return any;
-}
-
 /* --- starts of functions without names, from unwind tables --- */
 
 struct frames {
@@ -358,17 +334,6 @@ static void take_cached(struct answer *a, const unsigned char *id, size_t len)
 		ask_keeper(a, id, len);
 }
 
-static void take_found(struct answer *a, const struct profile_symbols *found)
-{
-	_cleanup_(cleanup_free) uint32_t *functions = no_functions(found);
-	size_t at = 0;
-
-	for (size_t i = 0; functions && i < a->n; i++) {
-		if (!a->known[i])
-			symbols_build_copy(a->build, i, found, at++, functions, NULL);
-	}
-}
-
 /* Merge new and known names. */
 static struct profile_symbols *merge(const struct answer *a, const struct profile_symbols *found,
 				     uint64_t *offsets, size_t n)
@@ -418,30 +383,33 @@ static void keep(const struct answer *a, const struct profile_symbols *found)
 
 /* --- one image --- */
 
-static int open_image(struct symbolize_image *image, struct images *past, struct image **img,
-		      struct err *err)
-{
-	image->result = SYMBOLIZE_FOUND;
-	*img = image->live;
-	if (image->live)
-		return 0;
-	if (find_past(image, past, err))
-		return -1;
-	*img = past->n ? past->v : NULL;
-	return 0;
-}
-
 static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 		      struct profile_symbols **found, struct err *err)
 {
 	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
 		symbols_lookup_new(addrs, n);
 	struct frames frames = { .reading = r, .places = addrs, .n = n };
+	struct err *server = server_of(r);
+	bool has_table, any = r->image->result == SYMBOLIZE_FOUND;
 
 	if (!lookup)
 		return err_no_memory(err);
 	r->lookup = lookup;
-	if (!read_all(r))
+	/* Its own tables and debug data, and what is missing from other sources. */
+	has_table = !image_is_stripped(r->img);
+	image_each_symbol(r->img, add_symbol, r);
+	read_debug(r, false);
+	while (!(has_table && r->has_debug) &&
+	       (r->img == r->image->live
+			? image_debug_next(r->img, server)
+			: image_past_debug(r->img, r->image->mapping->start, server))) {
+		any = has_table = true;
+		image_each_symbol(r->img, add_symbol, r);
+		if (!r->has_debug)
+			read_debug(r, true);
+	}
+	r->image->bare = !has_table && !r->has_debug;
+	if (!any)
 		return 0;
 	r->image->result = SYMBOLIZE_FOUND;
 	image_with_elf(r->img, false, read_frames, &frames);
@@ -452,25 +420,37 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 /* Look up the places missing in the cache in the files. */
 static int look_up(struct answer *a, struct image *img, struct err *err)
 {
+	_cleanup_(cleanup_free) uint32_t *functions = NULL;
 	struct reading r = { .image = a->image, .img = img };
 	struct profile_symbols *found = NULL;
+	size_t at = 0;
 
 	if (read_names(&r, a->missing, a->n_missing, &found, err))
 		return -1;
 	if (found)
-		take_found(a, found);
+		functions = no_functions(found);
+	for (size_t i = 0; functions && i < a->n; i++) {
+		if (!a->known[i])
+			symbols_build_copy(a->build, i, found, at++, functions, NULL);
+	}
 	profile_symbols_free(found);
 	return 0;
 }
 
-/*
- * Reduce `missing` to offsets of code in the file, and store their addresses in `addrs`. None if
- * these are not in the order of the offsets, which no linker produces.
- */
-static void place_missing(struct answer *a, struct image *img, uint64_t *addrs)
+/* The same on behalf of the cache. */
+static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
 {
+	_cleanup_(cleanup_free) uint64_t *addrs = calloc(a->n_missing, sizeof(*addrs));
+	struct reading r = { .image = a->image, .img = img };
+	struct profile_symbols *found = NULL;
 	size_t n = 0;
 
+	if (!addrs)
+		return err_no_memory(err);
+	/*
+	 * Reduce `missing` to offsets of code in the file. None if their addresses are not in the
+	 * order of the offsets, which no linker produces.
+	 */
 	if (!image_code_addresses(img, a->missing, a->n_missing, addrs))
 		a->n_missing = 0;
 	for (size_t i = 0; i < a->n_missing; i++) {
@@ -483,18 +463,6 @@ static void place_missing(struct answer *a, struct image *img, uint64_t *addrs)
 	for (size_t i = 1; i < n; i++)
 		if (addrs[i] <= addrs[i - 1])
 			a->n_missing = 0;
-}
-
-/* The same on behalf of the cache. */
-static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
-{
-	_cleanup_(cleanup_free) uint64_t *addrs = calloc(a->n_missing, sizeof(*addrs));
-	struct reading r = { .image = a->image, .img = img };
-	struct profile_symbols *found = NULL;
-
-	if (!addrs)
-		return err_no_memory(err);
-	place_missing(a, img, addrs);
 	if (!a->n_missing)
 		return 0;
 	if (read_names(&r, addrs, a->n_missing, &found, err))
@@ -510,7 +478,7 @@ static int answer_all(struct answer *a, struct err *err)
 {
 	_cleanup_(images_fini) struct images past = { 0 };
 	struct symbolize_image *image = a->image;
-	struct image *img;
+	struct image *img = image->live;
 
 	list_missing(a);
 	image->result = SYMBOLIZE_FOUND;
@@ -518,8 +486,10 @@ static int answer_all(struct answer *a, struct err *err)
 		take_cached(a, image->id.bytes, image->id.len);
 	if (!a->n_missing)
 		return 0;
-	if (open_image(image, &past, &img, err))
+	if (!img && find_past(image, &past, err))
 		return -1;
+	if (!img && past.n)
+		img = past.v;
 	if (img && !image->id.len && image->result == SYMBOLIZE_FOUND) {
 		memcpy(image->file_id.bytes, img->build_id, img->build_id_len);
 		image->file_id.len = img->build_id_len;
