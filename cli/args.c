@@ -107,18 +107,11 @@ static int not_zero(uint64_t value, struct err *err)
 	return value ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 }
 
-static int add_text(struct texts *texts, const char *text, struct err *err)
-{
-	if (texts->n == TEXTS_MAX)
-		return err_raise(err, ERROR_TOO_MANY_TIMES, .limit = TEXTS_MAX);
-	texts->v[texts->n++] = text;
-	return 0;
-}
-
 static int set_value(const struct option_def *o, const char *text, struct args *args,
 		     struct err *err)
 {
 	void *at = (char *)args + o->offset;
+	struct texts *texts;
 	int failed = 0;
 
 	switch (o->type) {
@@ -131,7 +124,11 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		*(const char **)at = text;
 		return 0;
 	case OPTION_TEXTS:
-		failed = add_text(at, text, err);
+		texts = at;
+		if (texts->n == TEXTS_MAX)
+			failed = err_raise(err, ERROR_TOO_MANY_TIMES, .limit = TEXTS_MAX);
+		else
+			texts->v[texts->n++] = text;
 		break;
 	case OPTION_CHOICE:
 		return set_choice(o, text, at, err);
@@ -149,11 +146,6 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		break;
 	}
 	return failed ? err_within(err, ERROR_IN_OPTION, .name = o->name) : 0;
-}
-
-static bool all_digits(const char *s)
-{
-	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
 /* "-" means stdout, and "-1" is a number: neither is an option. */
@@ -175,7 +167,8 @@ static int take_argument(struct parser *p, const struct option_def *o, const cha
 	}
 	if (attached)
 		return set_value(o, attached, p->args, err);
-	if (o->type == OPTION_OPTIONAL && (!next || is_option(next) || all_digits(next)))
+	if (o->type == OPTION_OPTIONAL &&
+	    (!next || is_option(next) || (*next && !next[strspn(next, "0123456789")])))
 		return set_value(o, "", p->args, err);
 	if (!next)
 		return err_raise(err, ERROR_OPTION_NEEDS_ARGUMENT, .name = o->name, .text = o->arg);
@@ -296,16 +289,6 @@ static int unknown_option(const struct parser *p, const char *word, struct err *
 	return mean(err, "--", near.best, p->command);
 }
 
-static int parse_long(struct parser *p, const char *word, struct err *err)
-{
-	size_t len = strcspn(word + 2, "=");
-	const struct option_def *o = find_option(p, word + 2, len, 0);
-
-	if (!o)
-		return unknown_option(p, word, err);
-	return take_argument(p, o, word[2 + len] ? word + 2 + len + 1 : NULL, err);
-}
-
 /* "-qv" is two flags; "-p42" is an option and its argument; "-text" is one of pprof's. */
 static int parse_short(struct parser *p, const char *word, struct err *err)
 {
@@ -327,23 +310,28 @@ static int parse_short(struct parser *p, const char *word, struct err *err)
 	return 0;
 }
 
-static int add_word(struct parser *p, const char *word, struct err *err)
-{
-	if (p->args->n_words == WORDS_MAX)
-		return err_raise(err, ERROR_TOO_MANY_WORDS, .limit = WORDS_MAX);
-	p->args->words[p->args->n_words++] = word;
-	return 0;
-}
-
 static int parse_one(struct parser *p, const char *word, struct err *err)
 {
-	if (p->words_only || !is_option(word))
-		return add_word(p, word, err);
+	const struct option_def *o;
+	size_t len;
+
+	if (p->words_only || !is_option(word)) {
+		if (p->args->n_words == WORDS_MAX)
+			return err_raise(err, ERROR_TOO_MANY_WORDS, .limit = WORDS_MAX);
+		p->args->words[p->args->n_words++] = word;
+		return 0;
+	}
 	if (!strcmp(word, "--")) {
 		p->words_only = true;
 		return 0;
 	}
-	return word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
+	if (word[1] != '-')
+		return parse_short(p, word, err);
+	len = strcspn(word + 2, "=");
+	o = find_option(p, word + 2, len, 0);
+	if (!o)
+		return unknown_option(p, word, err);
+	return take_argument(p, o, word[2 + len] ? word + 2 + len + 1 : NULL, err);
 }
 
 const struct command *args_command(const char *name, struct err *err)
@@ -386,12 +374,6 @@ static int find_command(struct parser *p, struct err *err)
 	return 0;
 }
 
-static void take_words(struct args *args, size_t n)
-{
-	args->n_words -= n;
-	memmove(args->words, args->words + n, args->n_words * sizeof(args->words[0]));
-}
-
 int args_no_pid(const struct command *command, struct err *err)
 {
 	err_raise(err, ERROR_NEEDS_PROCESS, .name = command->name);
@@ -431,10 +413,17 @@ void args_warn_of_file(const struct args *args, int64_t pid)
 	out_warning(args, &warning);
 }
 
+/* Take the process that the command needs, or refuse one that it would ignore. */
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	char given[ARGS_FILTER_SIZE];
 
+	if (!command->needs_pid) {
+		if (command->pid_by_option || !args_name_process(args))
+			return 0;
+		err_raise(err, ERROR_TAKES_NO_PROCESS, .name = command->name);
+		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
+	}
 	if (args->pid && has_filter(args))
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--pid",
 				 .what = args_filter_text(args, given, sizeof(given)));
@@ -444,29 +433,9 @@ static int take_pid(struct args *args, const struct command *command, struct err
 		return command->pid_optional ? 0 : args_no_pid(command, err);
 	if (text_int_parse(args->words[0], 1, INT_MAX, &args->pid, err))
 		return err_within(err, ERROR_IN_PID);
-	take_words(args, 1);
+	args->n_words--;
+	memmove(args->words, args->words + 1, args->n_words * sizeof(args->words[0]));
 	return 0;
-}
-
-/* Refuse a process that the command would ignore. */
-static int refuse_pid(const struct args *args, const struct command *command, struct err *err)
-{
-	if (command->pid_by_option || !args_name_process(args))
-		return 0;
-	err_raise(err, ERROR_TAKES_NO_PROCESS, .name = command->name);
-	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
-}
-
-static int check_words(const struct args *args, const struct command *command, struct err *err)
-{
-	if (args->n_words >= command->min_words && args->n_words <= command->max_words)
-		return 0;
-	if (args->n_words > command->max_words)
-		err_raise(err, ERROR_WORD_TOO_MANY, .name = command->name,
-			  .text = args->words[command->max_words]);
-	else
-		err_raise(err, ERROR_ARGUMENT_MISSING, .name = command->name);
-	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
 }
 
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,
@@ -498,10 +467,16 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	*command = p.command;
 	if (!p.command || args->help || args->version)
 		return 0;
-	if (p.command->needs_pid ? take_pid(args, p.command, err)
-				 : refuse_pid(args, p.command, err))
+	if (take_pid(args, p.command, err))
 		return -1;
-	return check_words(args, p.command, err);
+	if (args->n_words >= p.command->min_words && args->n_words <= p.command->max_words)
+		return 0;
+	if (args->n_words > p.command->max_words)
+		err_raise(err, ERROR_WORD_TOO_MANY, .name = p.command->name,
+			  .text = args->words[p.command->max_words]);
+	else
+		err_raise(err, ERROR_ARGUMENT_MISSING, .name = p.command->name);
+	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = p.command->name);
 }
 
 bool args_filter(const struct args *args, struct ops_filter *filter)

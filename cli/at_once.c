@@ -154,13 +154,6 @@ static int print_file(int fd, FILE *to, struct err *err)
 	return 0;
 }
 
-static void clear_line(struct crew *crew)
-{
-	if (crew->shown)
-		fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
-	crew->shown = false;
-}
-
 /* The child could not be started, or was killed. */
 static void say_why(struct crew *crew, struct child *c, const struct err *why)
 {
@@ -173,7 +166,9 @@ static int take_end(struct crew *crew, struct child *c, struct err *err)
 	struct err why = ERR_INIT;
 	int status = 0;
 
-	clear_line(crew);
+	if (crew->shown)
+		fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
+	crew->shown = false;
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	crew->running--;
@@ -209,16 +204,6 @@ static void stop_all(const struct crew *crew, int signal)
 	}
 }
 
-static void take_stop(struct crew *crew)
-{
-	struct signalfd_siginfo info;
-
-	while (read(crew->stop.fd, &info, sizeof(info)) > 0)
-		;
-	stop_all(crew, crew->stopped ? SIGTERM : SIGINT);
-	crew->stopped = true;
-}
-
 static void show(struct crew *crew)
 {
 	const struct args *args = crew->several->args;
@@ -234,14 +219,20 @@ static void show(struct crew *crew)
 /* Wait for an event, or until it is time to show progress. */
 static int wait_once(struct crew *crew, struct err *err)
 {
+	struct signalfd_siginfo info;
+
 	for (size_t i = 0; i < crew->n; i++)
 		crew->fds[i] = (struct pollfd){ .fd = crew->v[i].pidfd, .events = POLLIN };
 	crew->fds[crew->n] = (struct pollfd){ .fd = crew->stop.fd, .events = POLLIN };
 	show(crew);
 	if (poll(crew->fds, crew->n + 1, PROGRESS_MS) <= 0)
 		return 0;
-	if (crew->fds[crew->n].revents)
-		take_stop(crew);
+	if (crew->fds[crew->n].revents) {
+		while (read(crew->stop.fd, &info, sizeof(info)) > 0)
+			;
+		stop_all(crew, crew->stopped ? SIGTERM : SIGINT);
+		crew->stopped = true;
+	}
 	for (size_t i = 0; i < crew->n; i++) {
 		if (crew->fds[i].revents && take_end(crew, &crew->v[i], err))
 			return -1;

@@ -121,24 +121,14 @@ static bool restarts(const struct args *args, const struct ops_unit *u)
 
 /* --- the question --- */
 
-static bool may_ask(void)
-{
-	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-}
-
-static bool says_yes(void)
-{
-	char answer[16];
-
-	return fgets(answer, sizeof(answer), stdin) && strchr("yY", *answer) && *answer;
-}
-
 /* 0: go ahead; else what run() returns. */
 static int ask(const struct args *args, const struct ops_unit *u, struct err *err)
 {
+	char answer[16];
+
 	if (args->yes)
 		return 0;
-	if (args->json || !may_ask())
+	if (args->json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return err_raise(err, ERROR_NO_ONE_TO_ASK), err_advise(err, FIX_SAY_YES);
 	if (out_flush(err))
 		return -1;
@@ -150,25 +140,13 @@ static int ask(const struct args *args, const struct ops_unit *u, struct err *er
 		fprintf(stderr, "%s%s %s now", ops_unit_reloads(u) ? ", and " : "",
 			u->runs ? "restart" : "start", u->name);
 	fputs("? [y/N] ", stderr);
-	if (says_yes())
+	if (fgets(answer, sizeof(answer), stdin) && strchr("yY", *answer) && *answer)
 		return 0;
 	fputs("nothing was changed\n", stderr);
 	return err_exit_status(ERR_FAILED);
 }
 
 /* --- the result --- */
-
-static int print_restarted(const struct ops_unit *u, struct err *err)
-{
-	struct ops_cost cost = { .pid = u->process.pid };
-	char who[OUT_WHO_SIZE];
-
-	memcpy(cost.comm, u->process.comm, sizeof(cost.comm));
-	if (!u->enables)
-		return out_line(err, "%s was restarted", u->name);
-	return out_line(err, "%s was restarted: opt.prof is true in %s", u->name,
-			out_who(&cost, who, sizeof(who)));
-}
 
 static int print_unchanged(const struct ops_unit *u, struct err *err)
 {
@@ -185,21 +163,13 @@ static int print_unchanged(const struct ops_unit *u, struct err *err)
 	return out_line(err, "%s is already enabled", u->name);
 }
 
-static int print_done(const struct ops_unit *u, struct err *err)
-{
-	const char *done = u->unread ? "read" : u->enables ? "written" : "removed";
-
-	if (!u->runs)
-		return out_line(err, "%s; %s is not running", done, u->name);
-	return out_line(err,
-			"%s; it takes effect when the service is restarted: systemctl restart %s",
-			done, u->name);
-}
-
 static int carry_out(const struct args *args, struct ops_unit *u, struct err *err)
 {
 	const bool restart = restarts(args, u);
+	struct ops_cost cost = { 0 };
 	struct ops_options options;
+	char who[OUT_WHO_SIZE];
+	const char *done;
 	int ret;
 
 	args_options(args, &options);
@@ -210,9 +180,22 @@ static int carry_out(const struct args *args, struct ops_unit *u, struct err *er
 		return -1;
 	if (args->json)
 		return out_json(api_unit(u, true, restart), err);
-	return restart		     ? print_restarted(u, err)
-	       : ops_unit_reloads(u) ? print_done(u, err)
-				     : print_unchanged(u, err);
+	if (restart) {
+		if (!u->enables)
+			return out_line(err, "%s was restarted", u->name);
+		cost.pid = u->process.pid;
+		memcpy(cost.comm, u->process.comm, sizeof(cost.comm));
+		return out_line(err, "%s was restarted: opt.prof is true in %s", u->name,
+				out_who(&cost, who, sizeof(who)));
+	}
+	if (!ops_unit_reloads(u))
+		return print_unchanged(u, err);
+	done = u->unread ? "read" : u->enables ? "written" : "removed";
+	if (!u->runs)
+		return out_line(err, "%s; %s is not running", done, u->name);
+	return out_line(err,
+			"%s; it takes effect when the service is restarted: systemctl restart %s",
+			done, u->name);
 }
 
 static int show_and_do(const struct args *args, struct ops_unit *u, struct err *err)

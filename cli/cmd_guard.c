@@ -88,30 +88,22 @@ static int say(struct guarding *g, const char *line, struct err *err)
 	return out_line(err, "%s", line) || out_flush(err) ? -1 : 0;
 }
 
-/* "1.6G of 2.0G" */
-static void show_level(const struct ops_guard_event *e, char *buf, size_t size)
-{
-	char level[16], limit[16];
-
-	text_size(e->level, level, sizeof(level));
-	if (e->limit)
-		snprintf(buf, size, "%s of %s", level, text_size(e->limit, limit, sizeof(limit)));
-	else
-		snprintf(buf, size, "%s", level);
-}
-
 static int print_row(struct guarding *g, const struct ops_guard_event *e, struct err *err)
 {
 	_cleanup_(cleanup_free) char *line = NULL;
 	const struct args *args = g->args;
-	char when[32], who[OUT_WHO_SIZE], rule[64], level[40], bytes[16], took[24],
+	char when[32], who[OUT_WHO_SIZE], rule[64], level[40], bytes[16], took[24], limit[16],
 		file[FILE_SHOWN], text[ERR_TEXT_SIZE];
 	struct ops_cost cost = { .pid = e->pid };
+	size_t used;
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
 	memcpy(cost.comm, e->comm, sizeof(cost.comm));
-	show_level(e, level, sizeof(level));
+	used = strlen(text_size(e->level, level, sizeof(level)));
+	if (e->limit)
+		snprintf(level + used, sizeof(level) - used, " of %s",
+			 text_size(e->limit, limit, sizeof(limit)));
 	snprintf(took, sizeof(took), "%" PRIu64 "ms", e->took_ms);
 	if (asprintf(&line, "%s" LINE_FORMAT "%s",
 		     out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when,
@@ -150,43 +142,27 @@ static int write_beside(struct json_object *doc, const char *file, struct err *e
 		       : 0;
 }
 
-/* The fix alone: the row has the error. */
-static void print_fix(const struct args *args, const struct err *err)
-{
-	char fix[ERR_TEXT_SIZE];
-
-	if (err->fixes[0] && may_say(args))
-		fprintf(stderr, "  fix: %s\n", fix_text(err, fix, sizeof(fix)));
-}
-
-static int tell(struct guarding *g, const struct ops_guard_event *e, struct json_object *doc,
-		struct err *err)
-{
-	if (!g->args->json) {
-		struct err warning = e->err;
-
-		if (e->ok && warning.ids[0] && may_say(g->args))
-			out_warning(g->args, &warning);
-		if (!e->ok)
-			print_fix(g->args, &e->err);
-		return print_row(g, e, err);
-	}
-	return say(g,
-		   json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN |
-							       JSON_C_TO_STRING_NOSLASHESCAPE),
-		   err);
-}
-
 static int on_event(void *ctx, const struct ops_guard_event *e, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
 	struct err unwritten = ERR_INIT;
 	struct guarding *g = ctx;
+	char fix[ERR_TEXT_SIZE];
 
 	doc = api_guard_event(e, g->action);
 	if (e->ok && write_beside(doc, e->file, &unwritten) && may_say(g->args))
 		out_warning(g->args, &unwritten);
-	return tell(g, e, doc, err);
+	if (g->args->json)
+		return say(g,
+			   json_object_to_json_string_ext(
+				   doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+			   err);
+	if (e->ok && e->err.ids[0] && may_say(g->args))
+		out_warning(g->args, &e->err);
+	/* The fix alone: the row has the error. */
+	if (!e->ok && e->err.fixes[0] && may_say(g->args))
+		fprintf(stderr, "  fix: %s\n", fix_text(&e->err, fix, sizeof(fix)));
+	return print_row(g, e, err);
 }
 
 static int on_ready(void *ctx, size_t processes, struct err *err)
@@ -235,14 +211,6 @@ static int find_named(const struct args *args, struct ops_match *named, size_t *
 	return 0;
 }
 
-/* The folder, always with a trailing "/". */
-static void folder_of(const struct args *args, char *folder, size_t size)
-{
-	const char *given = args->output ? args->output : ".";
-
-	snprintf(folder, size, "%s%s", given, ops_names_folder(given) ? "" : "/");
-}
-
 static int guard(const struct args *args, const struct ops_guard_request *request, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
@@ -274,6 +242,7 @@ static int run(const struct args *args, struct err *err)
 	struct guard_rule rules[TEXTS_MAX];
 	struct ops_guard_request request;
 	struct guarding g;
+	const char *given = args->output ? args->output : ".";
 	char folder[PATH_MAX];
 	struct ops_filter filter = { 0 };
 
@@ -283,7 +252,8 @@ static int run(const struct args *args, struct err *err)
 	    find_named(args, named, &request.n_named, err) ||
 	    guard_processes(args, &filter, &request, err))
 		return -1;
-	folder_of(args, folder, sizeof(folder));
+	/* Always with a trailing "/". */
+	snprintf(folder, sizeof(folder), "%s%s", given, ops_names_folder(given) ? "" : "/");
 	request.folder = folder;
 	request.named = named;
 	request.out_fd = STDOUT_FILENO;

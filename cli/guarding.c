@@ -40,22 +40,12 @@ static int parse_action(const char *text, struct ops_guard_request *r, struct er
 	return err_advise(err, FIX_ACTIONS);
 }
 
-static int parse_rules(const struct args *args, struct guard_rule *rules, size_t *n,
-		       struct err *err)
+int guard_request(const struct args *args, struct guard_rule rules[TEXTS_MAX],
+		  struct ops_guard_request *r, struct err *err)
 {
 	static const struct texts usual = { .v = { "rss>80%", "cgroup>90%" }, .n = 2 };
 	const struct texts *when = args->when.n ? &args->when : &usual;
 
-	for (*n = 0; *n < when->n; ++*n) {
-		if (guard_rule_parse(when->v[*n], &rules[*n], err))
-			return err_within(err, ERROR_IN_OPTION, .name = "when");
-	}
-	return 0;
-}
-
-int guard_request(const struct args *args, struct guard_rule rules[TEXTS_MAX],
-		  struct ops_guard_request *r, struct err *err)
-{
 	if (args->on_event && args->on_event_exec)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-profile",
 				 .what = "--on-profile-exec");
@@ -77,7 +67,11 @@ int guard_request(const struct args *args, struct guard_rule rules[TEXTS_MAX],
 	};
 	if (parse_action(args->action ? args->action : "dump", r, err))
 		return err_within(err, ERROR_IN_OPTION, .name = "do");
-	return parse_rules(args, rules, &r->n_rules, err);
+	for (; r->n_rules < when->n; r->n_rules++) {
+		if (guard_rule_parse(when->v[r->n_rules], &rules[r->n_rules], err))
+			return err_within(err, ERROR_IN_OPTION, .name = "when");
+	}
+	return 0;
 }
 
 int guard_processes(const struct args *args, struct ops_filter *filter, struct ops_guard_request *r,
