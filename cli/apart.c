@@ -1,33 +1,202 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "cli/apart.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/ink.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "cli/out.h"
-#include "cli/pager.h"
 #include "io/archive.h"
 #include "io/memory_file.h"
 #include "ops/apart/symbol_keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PIECE 65536			    /* bytes printed at a time */
 #define CPU_MAX_S 3600			    /* a profile of 16 GB takes minutes */
 #define MAX_MS (UINT64_C(2000) * CPU_MAX_S) /* wall clock, for a child that sleeps */
 
+#define SHELL "/bin/sh"
+#define LESS "/usr/bin/less"
+
+extern char **environ;
+
 static bool to_terminal;
 
 bool apart_to_terminal(void)
 {
 	return confined_inside() ? to_terminal : isatty(STDOUT_FILENO);
+}
+
+/* --- the pager --- */
+
+/*
+ * Output longer than the terminal is shown in a pager, as in git(1): JEPROF_CTL_PAGER, PAGER, or
+ * less(1). With elevated rights (sudo, set-user-ID) it is always less, in a mode that can neither
+ * start programs nor write files, as in systemctl(1): the user must not gain these rights.
+ */
+struct pager {
+	pid_t pid;  /* 0: there is none */
+	int stdout; /* the original stdout */
+};
+#define PAGER_INIT    \
+	{             \
+		0, -1 \
+	}
+
+enum pager_end {
+	PAGER_NONE,	     /* it was not started */
+	PAGER_SHOWED,	     /* to the end, or until the user quit */
+	PAGER_SHOWED_NOTHING /* the command could not be run */
+};
+
+/* Does it take more lines than the terminal has? */
+static bool is_long(int fd, uint64_t bytes, struct out_size terminal)
+{
+	static char text[PIECE];
+	size_t lines = 0, column = 0;
+
+	for (uint64_t at = 0; at < bytes && lines + 1 < terminal.lines;) {
+		ssize_t n = pread(fd, text, sizeof(text), (off_t)at);
+
+		if (n <= 0)
+			return false;
+		at += (uint64_t)n;
+		for (ssize_t i = 0; i < n; i++) {
+			bool wraps = column == terminal.columns;
+
+			lines += wraps || text[i] == '\n';
+			column = text[i] == '\n' ? 0
+				 : wraps	 ? 1
+						 : column + ((text[i] & 0xc0) != 0x80);
+		}
+	}
+	return lines + 1 >= terminal.lines;
+}
+
+/* Are these not the rights of the login user? By sudo(8) or the like, or a set-user-ID bit. */
+static bool has_borrowed_rights(void)
+{
+	static const char *const lenders[] = { "SUDO_UID", "DOAS_USER", "PKEXEC_UID" };
+	const char *told = getenv("JEPROF_CTL_PAGERSECURE");
+	char login[16] = "";
+	int fd;
+
+	if (told && *told)
+		return strcmp(told, "0") != 0;
+	if (getauxval(AT_SECURE) || geteuid() != getuid())
+		return true;
+	for (size_t i = 0; i < sizeof(lenders) / sizeof(*lenders); i++)
+		if (getenv(lenders[i]))
+			return true;
+	fd = open("/proc/self/loginuid", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!read(fd, login, sizeof(login) - 1);
+		close(fd);
+	}
+	/* (uid_t)-1: there was no login, as in a container. */
+	return *login && strcmp(login, "4294967295") != 0 &&
+	       strtoul(login, NULL, 10) != (unsigned long)getuid();
+}
+
+/* The pager; NULL: none. */
+static const char *pager_command(void)
+{
+	const char *name = getenv("JEPROF_CTL_PAGER"), *term = getenv("TERM");
+
+	if (!name)
+		name = getenv("PAGER");
+	if (!term || !strcmp(term, "dumb"))
+		return NULL;
+	if (!name)
+		return "less";
+	return *name && strcmp(name, "cat") != 0 ? name : NULL;
+}
+
+/*
+ * If the first `bytes` of `fd` do not fit the terminal, and a pager is wanted, start one: stdout
+ * then goes to it until pager_end().
+ */
+static void pager_begin(struct pager *pager, const struct args *args, int fd, uint64_t bytes)
+{
+	static const char *const against[] = { "LESSOPEN",	   "LESSCLOSE",
+					       "LESSEDIT",	   "LESSKEY",
+					       "LESSKEYIN",	   "LESSKEY_SYSTEM",
+					       "LESSKEYIN_SYSTEM", "LESS_SHELL_LINES",
+					       "LESSHISTFILE" };
+	struct out_size terminal = out_size();
+	bool secure = has_borrowed_rights();
+	const char *name = pager_command();
+	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)name, NULL };
+	char *const less[] = { (char *)"less", NULL };
+	struct spawn s = {
+		.program = "less", .argv = less, .out = STDOUT_FILENO, .err = STDERR_FILENO
+	};
+	int ends[2];
+	pid_t pid;
+
+	if (!terminal.lines || args->no_pager || !name || !is_long(fd, bytes, terminal) ||
+	    pipe2(ends, O_CLOEXEC))
+		return;
+	setenv("LESS", "FRX", secure);
+	setenv("LV", "-c", 0);
+	if (secure) {
+		setenv("LESSSECURE", "1", 1);
+		for (size_t i = 0; i < sizeof(against) / sizeof(*against); i++)
+			unsetenv(against[i]);
+		s.program = LESS;
+	} else if (strcmp(name, "less") != 0) {
+		s.program = SHELL;
+		s.argv = shell;
+	}
+	s.env = environ;
+	s.in = ends[0];
+	pager->stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (pager->stdout >= 0 && !spawn(&s, &pid)) {
+		pager->pid = pid;
+		/* Ctrl-C is for the pager: if we exited first, it would still have the terminal. */
+		signal(SIGINT, SIG_IGN);
+		signal(SIGQUIT, SIG_IGN);
+		dup2(ends[1], STDOUT_FILENO);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Wait until the user quits it. */
+static enum pager_end pager_end(struct pager *pager)
+{
+	pid_t pid = pager->pid;
+	int status = 0;
+
+	if (pager->stdout < 0)
+		return PAGER_NONE;
+	__fpurge(stdout); /* what the pager did not read before it exited */
+	clearerr(stdout);
+	dup2(pager->stdout, STDOUT_FILENO);
+	close(pager->stdout);
+	*pager = (struct pager)PAGER_INIT;
+	if (!pid)
+		return PAGER_NONE;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	/* The exit statuses of a shell for a command that was not found, or could not be run. */
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
+		       ? PAGER_SHOWED_NOTHING
+		       : PAGER_SHOWED;
 }
 
 /* --- in the child --- */
@@ -109,20 +278,6 @@ static uint64_t look_at(const char *path, bool *packed)
 	return (uint64_t)st.st_size;
 }
 
-static uint64_t look_at_all(const struct apart *a, bool *packed)
-{
-	uint64_t bytes = a->base ? look_at(a->base, packed) : 0;
-	struct stat st;
-
-	for (size_t i = 0; i < a->n_inputs; i++) {
-		if (!a->memory)
-			bytes += look_at(a->inputs[i], packed);
-		else if (!fstat(a->memory[i], &st))
-			bytes += (uint64_t)st.st_size;
-	}
-	return bytes;
-}
-
 /* Print up to the next color, or the color itself. Returns the length consumed; 0: failed. */
 static size_t show_piece(const char *text, size_t n, bool end, bool color, struct err *err)
 {
@@ -160,11 +315,20 @@ static int show(int fd, uint64_t bytes, bool color, struct err *err)
 	return 0;
 }
 
-static int show_paged(const struct args *args, int fd, uint64_t bytes, bool color, struct err *err)
+static int pass_on(const struct args *args, bool paged, const struct errand_rules *rules, int fd,
+		   struct err *err)
 {
-	_cleanup_(pager_close) struct pager pager = PAGER_INIT;
+	bool color = out_has_color(args, STDOUT_FILENO);
+	struct pager pager = PAGER_INIT;
+	uint64_t bytes;
 	int failed;
 
+	if (errand_check(fd, rules, &bytes, err))
+		return -1;
+	if (!to_terminal)
+		return output_copy(STDOUT_FILENO, "stdout", fd, bytes, rules->deadline_ms, err);
+	if (!paged || args->json)
+		return show(fd, bytes, color, err);
 	pager_begin(&pager, args, fd, bytes);
 	failed = show(fd, bytes, color, err) || out_flush(err) ? -1 : 0;
 	switch (pager_end(&pager)) {
@@ -178,38 +342,15 @@ static int show_paged(const struct args *args, int fd, uint64_t bytes, bool colo
 	return failed;
 }
 
-static int pass_on(const struct args *args, bool paged, const struct errand_rules *rules, int fd,
-		   struct err *err)
-{
-	bool color = out_has_color(args, STDOUT_FILENO);
-	uint64_t bytes;
-
-	if (errand_check(fd, rules, &bytes, err))
-		return -1;
-	if (!to_terminal)
-		return output_copy(STDOUT_FILENO, "stdout", fd, bytes, rules->deadline_ms, err);
-	return paged && !args->json ? show_paged(args, fd, bytes, color, err)
-				    : show(fd, bytes, color, err);
-}
-
-static int serve(const struct args *args, bool paged, struct confined *c,
-		 const struct errand_rules *rules, int out, struct err *err)
-{
-	struct unpack answer;
-
-	if (errand_run(c, rules, &answer, NULL, err) || pass_on(args, paged, rules, out, err))
-		return -1;
-	symbol_keeper_finish(rules->keeper, c);
-	return 0;
-}
-
 int apart_run(const struct args *args, const struct apart *a, struct err *err)
 {
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	_cleanup_(close_outputs) struct outputs outputs = { 0 };
 	_cleanup_(cleanup_close) int out = -1;
 	struct work w = { .apart = a };
+	struct unpack answer;
 	uint64_t bytes;
+	struct stat st;
 	_cleanup_(symbol_keeper_end) struct symbol_keeper keeper = SYMBOL_KEEPER_INIT;
 	struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
@@ -238,11 +379,19 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	rules.outputs = outputs.v;
 	rules.n_outputs = outputs.n;
 	options.out = out;
-	bytes = look_at_all(a, &w.packed);
+	bytes = a->base ? look_at(a->base, &w.packed) : 0;
+	for (size_t i = 0; i < a->n_inputs; i++) {
+		if (!a->memory)
+			bytes += look_at(a->inputs[i], &w.packed);
+		else if (!fstat(a->memory[i], &st))
+			bytes += (uint64_t)st.st_size;
+	}
 	options.memory_max_bytes = errand_memory(bytes);
 	options.file_max_bytes = options.policy.temporary_max_bytes = errand_file_max(bytes);
 	to_terminal = isatty(STDOUT_FILENO);
-	if (confined_start(&c, &options, run, &w, err))
+	if (confined_start(&c, &options, run, &w, err) ||
+	    errand_run(&c, &rules, &answer, NULL, err) || pass_on(args, a->paged, &rules, out, err))
 		return -1;
-	return serve(args, a->paged, &c, &rules, out, err);
+	symbol_keeper_finish(&keeper, &c);
+	return 0;
 }

@@ -18,7 +18,7 @@ struct apart {
 	const char *const *outputs; /* files it may write, checked before it starts */
 	size_t n_outputs;
 	bool sources; /* it may read source files (sandbox/door.h) */
-	bool paged;   /* output longer than the terminal goes through a pager (cli/pager.h) */
+	bool paged;   /* output longer than the terminal goes through a pager */
 	const struct ops_symbolize_options *symbols;
 	/* Runs in the child: prints, and returns as a command does. */
 	int (*run)(const void *ctx, struct err *err);

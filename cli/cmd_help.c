@@ -208,30 +208,6 @@ static void bash_arguments(const struct option_def *o)
 	}
 }
 
-static void bash_command(const struct command *c)
-{
-	printf("\t%s)\n", c->name);
-	if (c->options) {
-		printf("\t\tcase $prev in\n");
-		bash_arguments(c->options);
-		printf("\t\tesac\n\t\toptions=\"$options");
-		bash_names(c->options);
-		printf("\"\n");
-	}
-	if (has_choices(c)) {
-		printf("\t\twords='");
-		put_choices(c);
-		printf("'\n");
-	}
-	if (takes_pids(c))
-		printf("\t\tpids=yes\n");
-	if (takes_files(c))
-		printf("\t\tfiles=yes\n");
-	if (takes_units(c))
-		printf("\t\tunits=yes\n");
-	printf("\t\t;;\n");
-}
-
 static void bash(void)
 {
 	printf("%s\tlocal commands='", bash_head);
@@ -244,8 +220,30 @@ static void bash(void)
 	       "\t\tcase \" $commands \" in\n\t\t*\" $word "
 	       "\"*)\n\t\t\tcommand=$word\n\t\t\tbreak\n\t\t\t;;\n"
 	       "\t\tesac\n\tdone\n\tcase $command in\n");
-	for (size_t i = 0; commands[i]; i++)
-		bash_command(commands[i]);
+	for (size_t i = 0; commands[i]; i++) {
+		const struct command *c = commands[i];
+
+		printf("\t%s)\n", c->name);
+		if (c->options) {
+			printf("\t\tcase $prev in\n");
+			bash_arguments(c->options);
+			printf("\t\tesac\n\t\toptions=\"$options");
+			bash_names(c->options);
+			printf("\"\n");
+		}
+		if (has_choices(c)) {
+			printf("\t\twords='");
+			put_choices(c);
+			printf("'\n");
+		}
+		if (takes_pids(c))
+			printf("\t\tpids=yes\n");
+		if (takes_files(c))
+			printf("\t\tfiles=yes\n");
+		if (takes_units(c))
+			printf("\t\tunits=yes\n");
+		printf("\t\t;;\n");
+	}
 	printf("\t*)\n\t\twords=$commands\n\t\t;;\n\tesac\n%s", bash_tail);
 }
 
@@ -336,37 +334,35 @@ static void zsh_options(const struct option_def *o)
 	}
 }
 
-static void zsh_command(const struct command *c)
-{
-	printf("\t%s)\n\t\t_arguments", c->name);
-	zsh_options(global_options);
-	zsh_options(c->options);
-	printf(" \\\n\t\t'1:command:'");
-	if (has_choices(c)) {
-		printf(" \\\n\t\t'%d:word:(", takes_pids(c) ? 3 : 2);
-		put_choices(c);
-		printf(")'");
-	}
-	if (takes_pids(c) && takes_files(c))
-		printf(" \\\n\t\t'*:process or file:{ _jeprof_ctl_pids; _files }'");
-	else if (takes_pids(c))
-		printf(" \\\n\t\t'%s:process: _jeprof_ctl_pids'",
-		       c->max_words == WORDS_MAX ? "*" : "2");
-	else if (takes_files(c))
-		printf(" \\\n\t\t'*:file:_files'");
-	else if (takes_units(c))
-		printf(" \\\n\t\t'2:service: _jeprof_ctl_units'");
-	printf("\n\t\t;;\n");
-}
-
 static void zsh(void)
 {
 	printf("%s", zsh_head);
 	put_commands();
 	printf(" ' in\n\t\t*\" $word \"*) command=$word; break ;;\n\t\tesac\n\tdone\n"
 	       "\tcase $command in\n");
-	for (size_t i = 0; commands[i]; i++)
-		zsh_command(commands[i]);
+	for (size_t i = 0; commands[i]; i++) {
+		const struct command *c = commands[i];
+
+		printf("\t%s)\n\t\t_arguments", c->name);
+		zsh_options(global_options);
+		zsh_options(c->options);
+		printf(" \\\n\t\t'1:command:'");
+		if (has_choices(c)) {
+			printf(" \\\n\t\t'%d:word:(", takes_pids(c) ? 3 : 2);
+			put_choices(c);
+			printf(")'");
+		}
+		if (takes_pids(c) && takes_files(c))
+			printf(" \\\n\t\t'*:process or file:{ _jeprof_ctl_pids; _files }'");
+		else if (takes_pids(c))
+			printf(" \\\n\t\t'%s:process: _jeprof_ctl_pids'",
+			       c->max_words == WORDS_MAX ? "*" : "2");
+		else if (takes_files(c))
+			printf(" \\\n\t\t'*:file:_files'");
+		else if (takes_units(c))
+			printf(" \\\n\t\t'2:service: _jeprof_ctl_units'");
+		printf("\n\t\t;;\n");
+	}
 	printf("\t*)\n\t\t_arguments");
 	zsh_options(global_options);
 	printf(" \\\n\t\t'1:command:(");
@@ -438,34 +434,32 @@ static void fish_options(const struct option_def *o, const char *condition)
 	}
 }
 
-static void fish_command(const struct command *c)
-{
-	char condition[96];
-
-	printf("complete -c jeprof-ctl -n __fish_use_subcommand -a %s -d ", c->name);
-	fish_text(c->help);
-	snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", c->name);
-	putchar('\n');
-	fish_options(c->options, condition);
-	if (takes_pids(c))
-		printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_pids)'\n", condition);
-	if (takes_files(c))
-		printf("complete -c jeprof-ctl%s -F\n", condition);
-	if (takes_units(c))
-		printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_units)'\n", condition);
-	if (has_choices(c)) {
-		printf("complete -c jeprof-ctl%s -a '", condition);
-		put_choices(c);
-		printf("'\n");
-	}
-}
-
 static void fish(void)
 {
 	printf("%s", fish_head);
 	fish_options(global_options, "");
-	for (size_t i = 0; commands[i]; i++)
-		fish_command(commands[i]);
+	for (size_t i = 0; commands[i]; i++) {
+		const struct command *c = commands[i];
+		char condition[96];
+
+		printf("complete -c jeprof-ctl -n __fish_use_subcommand -a %s -d ", c->name);
+		fish_text(c->help);
+		snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'",
+			 c->name);
+		putchar('\n');
+		fish_options(c->options, condition);
+		if (takes_pids(c))
+			printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_pids)'\n", condition);
+		if (takes_files(c))
+			printf("complete -c jeprof-ctl%s -F\n", condition);
+		if (takes_units(c))
+			printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_units)'\n", condition);
+		if (has_choices(c)) {
+			printf("complete -c jeprof-ctl%s -a '", condition);
+			put_choices(c);
+			printf("'\n");
+		}
+	}
 }
 
 static int run_completion(const struct args *args, struct err *err)

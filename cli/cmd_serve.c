@@ -3,11 +3,14 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/guarding.h"
 #include "cli/out.h"
-#include "cli/rules.h"
+#include "io/config.h"
 #include "serve/serve.h"
 #include "serve/tokens.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +18,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define KEEP 100
+#define KEEP_BYTES (UINT64_C(4) << 30)
 
 /* In the order of enum wire_words, without our own API. */
 static const char *const words_of_others[] = { "mesos", "mtev", "tikv", NULL };
@@ -70,6 +76,200 @@ static const struct option_def options_of_serve[] = {
 	{ .name = NULL },
 };
 
+/* --- rules --- */
+
+/*
+ * A file of rules has a line NAME: OPTIONS for each, with options of `guard`. Words are split as in
+ * a shell, with quotes but no expansion.
+ */
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+#define LINE_WORDS_MAX 256
+
+/* Memory that a rule points to. */
+struct owned {
+	char *line; /* split into words in place */
+	struct args args;
+	struct guard_rule when[TEXTS_MAX];
+	struct ops_filter filter;
+};
+
+struct rules {
+	struct serve_rule v[SERVE_RULES_MAX];
+	struct owned *of[SERVE_RULES_MAX];
+	size_t n;
+	bool read_only;
+};
+
+static void close_rules(struct rules **rules)
+{
+	for (size_t i = 0; *rules && i < SERVE_RULES_MAX; i++) {
+		if ((*rules)->of[i])
+			free((*rules)->of[i]->line);
+		free((*rules)->of[i]);
+	}
+	free(*rules);
+}
+
+/* Split off the next word of *at in place; NULL: none, or `err` is set. */
+static char *next_word(char **at, struct err *err)
+{
+	char *from = *at, *word, *to, quote = '\0';
+
+	while (isspace((unsigned char)*from))
+		from++;
+	if (!*from || *from == '#') {
+		*at = from + strlen(from);
+		return NULL;
+	}
+	for (word = to = from; *from && (quote || !isspace((unsigned char)*from)); from++) {
+		if (quote ? *from == quote : *from == '\'' || *from == '"')
+			quote = quote ? '\0' : *from;
+		else
+			*to++ = *from;
+	}
+	if (quote)
+		err_raise(err, ERROR_RULE_QUOTES);
+	*at = *from ? from + 1 : from;
+	*to = '\0';
+	return word;
+}
+
+/* Options of guard that the service sets itself, or that are for a terminal. */
+static int refuse_others(const struct args *a, struct err *err)
+{
+	const struct {
+		bool given;
+		const char *name;
+	} others[] = {
+		{ a->output, "--output" },
+		{ a->for_ms, "--for" },
+		{ a->count, "--count" },
+		{ a->kept >= 0, "--keep" },
+		{ a->max_bytes, "--max-bytes" },
+		{ a->on_event, "--on-profile" },
+		{ a->pid, "--pid" },
+		{ a->n_words, a->n_words ? a->words[0] : "" },
+		{ a->json, "--json" },
+		{ a->quiet, "--quiet" },
+		{ a->verbose, "--verbose" },
+		{ a->no_pager, "--no-pager" },
+		{ a->help, "--help" },
+		{ a->version, "--version" },
+		{ a->color, "--color" },
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (others[i].given) {
+			err_raise(err, ERROR_RULE_OPTION, .name = others[i].name);
+			return err_advise(err, FIX_LEAVE_RULE_OPTION);
+		}
+	}
+	return 0;
+}
+
+static int parse_options(const struct rules *rules, struct serve_rule *rule, struct owned *o,
+			 char *at, struct err *err)
+{
+	char program[] = "jeprof-ctl", guard[] = "guard",
+	     *argv[LINE_WORDS_MAX + 3] = { program, guard };
+	const struct command *command;
+	struct err why = ERR_INIT;
+	int argc = 2;
+	char *word;
+
+	while (argc < LINE_WORDS_MAX + 2 && (word = next_word(&at, &why)))
+		argv[argc++] = word;
+	if (why.ids[0]) {
+		*err = why;
+		return -1;
+	}
+	if (argc == LINE_WORDS_MAX + 2)
+		return err_raise(err, ERROR_TOO_MANY_WORDS, .limit = LINE_WORDS_MAX);
+	if (args_parse(argc, argv, &o->args, &command, err) || refuse_others(&o->args, err) ||
+	    guard_request(&o->args, o->when, &rule->guard, err) ||
+	    guard_processes(&o->args, &o->filter, &rule->guard, err))
+		return -1;
+	args_options(&o->args, &rule->options);
+	rule->options.progress = NULL;
+	rule->by_default = !o->args.when.n;
+	if (rules->read_only && o->args.turn_on)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--activate", .what = "--read-only");
+	if (rules->read_only && rule->guard.action != OPS_GUARD_DUMP)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = o->args.action,
+				 .what = "--read-only");
+	return 0;
+}
+
+static int add_rule(struct rules *rules, const char *line, struct err *err)
+{
+	struct serve_rule *rule = &rules->v[rules->n];
+	struct owned *o;
+	size_t len;
+	char *at;
+
+	if (rules->n == SERVE_RULES_MAX)
+		return err_raise(err, ERROR_TOO_MANY_RULES, .limit = SERVE_RULES_MAX);
+	o = rules->of[rules->n] = calloc(1, sizeof(*o));
+	if (!o || !(o->line = strdup(line)))
+		return err_no_memory(err);
+	at = o->line;
+	len = strspn(at, LETTERS);
+	if (!len || len > SERVE_NAME_SIZE || at[len] != ':') {
+		err_raise(err, ERROR_RULE_MALFORMED, .limit = SERVE_NAME_SIZE);
+		return err_advise(err, FIX_WRITE_A_RULE);
+	}
+	memcpy(rule->name, at, len);
+	rule->name[len] = '\0';
+	at += len + 1;
+	for (size_t i = 0; i < rules->n; i++) {
+		if (!strcmp(rules->v[i].name, rule->name))
+			return err_raise(err, ERROR_RULE_TWICE, .name = rule->name);
+	}
+	if (parse_options(rules, rule, o, at, err))
+		return -1;
+	rules->n++;
+	return 0;
+}
+
+/*
+ * ERR_FAILED: it cannot be read, or other users may write to it; ERR_USAGE: a line is wrong.
+ * `read_only`: refuse rules that change a process.
+ */
+static int read_rules(const char *path, bool read_only, struct rules **out, struct err *err)
+{
+	static const struct config_kind kind = { ERROR_RULES_UNREADABLE, ERROR_RULES_NOT_OURS,
+						 FIX_CHMOD_CONFIG };
+	_cleanup_(cleanup_fclose) FILE *f = config_fopen(path, &kind, err);
+	_cleanup_(close_rules) struct rules *rules = NULL;
+	_cleanup_(cleanup_free) char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	if (!f)
+		return -1;
+	rules = calloc(1, sizeof(*rules));
+	if (!rules)
+		return err_no_memory(err);
+	rules->read_only = read_only;
+	for (int n = 1; (len = getline(&line, &room, f)) >= 0; n++) {
+		const char *at = line + strspn(line, " \t\r\n");
+		bool whole = strlen(line) == (size_t)len;
+
+		if (((*at && *at != '#') || !whole) && add_rule(rules, whole ? at : "", err))
+			return err_within(err, ERROR_IN_RULES_LINE, .path = path, .number = n);
+	}
+	if (ferror(f))
+		return err_raise_sys(err, ERROR_RULES_UNREADABLE, EIO, .path = path);
+	if (!rules->n) {
+		err_raise(err, ERROR_NO_RULES, .path = path);
+		return err_advise(err, FIX_WRITE_A_RULE);
+	}
+	*out = take_ptr(rules);
+	return 0;
+}
+
+/* --- what it reports --- */
+
 static int on_ready(void *ctx, const char *where, struct err *err)
 {
 	const struct args *args = ctx;
@@ -94,9 +294,6 @@ static void on_watching(void *ctx, const struct serve_rule *rule, uint64_t proce
 		fprintf(stderr, "watching %" PRIu64 " process%s, and any that start later\n",
 			processes, processes == 1 ? "" : "es");
 }
-
-#define KEEP 100
-#define KEEP_BYTES (UINT64_C(4) << 30)
 
 /* For use between quotation marks. */
 static const char *quoted(const char *raw, char *buf, size_t size)
@@ -173,6 +370,8 @@ static void on_warning(void *ctx, const struct err *warning)
 		out_warning(ctx, warning);
 }
 
+/* --- the command line --- */
+
 static int need(const char *name, const char *what, struct err *err)
 {
 	return err_raise(err, ERROR_OPTION_NEEDS, .name = name, .what = what);
@@ -193,7 +392,7 @@ static int make_token(const struct args *args, struct err *err)
 		       : out_line(err, "%s", text);
 }
 
-static int check_tls(const struct args *args, struct err *err)
+static int check_options(const struct args *args, struct err *err)
 {
 	if (args->tls_cert && !args->tls_key)
 		return need("--tls-cert", "--tls-key", err);
@@ -207,6 +406,12 @@ static int check_tls(const struct args *args, struct err *err)
 		return need("--client-role", "--client-ca", err);
 	if (args->client_role && token_role(args->client_role) == WIRE_ROLE_NONE)
 		return err_raise(err, ERROR_TOKEN_ROLE, .name = args->client_role);
+	/* Only --pid and --comm can select the process. */
+	if (args->cgroup || args->children)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "serve",
+				 .what = args->cgroup ? "--cgroup" : "--children");
+	if (args_name_process(args) && !args->compat)
+		return need(args->pid ? "--pid" : "--comm", "--compat", err);
 	return 0;
 }
 
@@ -227,22 +432,6 @@ static int read_words(const char *list, unsigned int *words, struct err *err)
 		list = list[len] ? list + len + 1 : NULL;
 	}
 	return 0;
-}
-
-/* Only --pid and --comm can select the process. */
-static int check_process(const struct args *args, struct err *err)
-{
-	if (args->cgroup || args->children)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "serve",
-				 .what = args->cgroup ? "--cgroup" : "--children");
-	return args_name_process(args) && !args->compat
-		       ? need(args->pid ? "--pid" : "--comm", "--compat", err)
-		       : 0;
-}
-
-static void close_rules(struct rules **rules)
-{
-	rules_free(*rules);
 }
 
 static int run(const struct args *args, struct err *err)
@@ -284,16 +473,18 @@ static int run(const struct args *args, struct err *err)
 
 	if (args->new_token)
 		return make_token(args, err);
-	if (check_tls(args, err) || check_process(args, err) ||
-	    read_words(args->compat, &request.words, err))
+	if (check_options(args, err) || read_words(args->compat, &request.words, err))
 		return -1;
 	if (args->workers > SERVE_WORKERS_MAX)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
 				 .text = "--workers");
 	args_options(args, &options);
-	if (args->rules && rules_read(args->rules, args->read_only, &rules, err))
+	if (args->rules && read_rules(args->rules, args->read_only, &rules, err))
 		return -1;
-	request.rules = rules_all(rules, &request.n_rules);
+	if (rules) {
+		request.rules = rules->v;
+		request.n_rules = rules->n;
+	}
 	if (signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;
