@@ -86,15 +86,6 @@ static void view_fini(const struct view *view)
 	free(view->depth);
 }
 
-/* Up to the first '-': the commit that follows in jemalloc's own version is left to status. */
-static void short_version(const char *version, char *buf, size_t size)
-{
-	char safe[CELL_SIZE];
-
-	output_safe(version, safe, sizeof(safe));
-	snprintf(buf, size, "%.*s", (int)strcspn(safe, "-"), safe);
-}
-
 static void user_name(uid_t uid, char *buf, size_t size)
 {
 	char text[4096];
@@ -121,6 +112,8 @@ static void comm_cell(const struct ops_process *p, unsigned int depth, char *cel
 static void fill_cell(enum column column, const struct ops_process *p, unsigned int depth,
 		      char *cell)
 {
+	char safe[CELL_SIZE];
+
 	switch (column) {
 	case COLUMN_PID:
 	case COLUMN_PPID:
@@ -133,7 +126,9 @@ static void fill_cell(enum column column, const struct ops_process *p, unsigned 
 		user_name(p->uid, cell, CELL_SIZE);
 		break;
 	case COLUMN_VERSION:
-		short_version(p->version, cell, CELL_SIZE);
+		/* The commit that follows a '-' is left to status. */
+		output_safe(p->version, safe, sizeof(safe));
+		snprintf(cell, CELL_SIZE, "%.*s", (int)strcspn(safe, "-"), safe);
 		break;
 	case COLUMN_PREFIX:
 		output_safe(p->prefix, cell, CELL_SIZE);
@@ -247,15 +242,6 @@ static size_t row_of(const struct ops_list *list, pid_t pid)
 	return pid && low && list->v[low - 1].pid == pid ? low - 1 : NO_ROW;
 }
 
-static void show_row(struct view *view, struct branch *tree, const struct ops_list *list,
-		     size_t row, unsigned int depth)
-{
-	tree[row].shown = true;
-	view->v[view->n_rows] = &list->v[row];
-	view->depth[view->n_rows++] =
-		(unsigned char)(depth < TREE_DEPTH_MAX ? depth : TREE_DEPTH_MAX);
-}
-
 /* Show this row and its descendants. Not recursive: a chain of processes may be very long. */
 static void show_branch(struct view *view, struct branch *tree, const struct ops_list *list,
 			size_t root)
@@ -264,8 +250,12 @@ static void show_branch(struct view *view, struct branch *tree, const struct ops
 	size_t at = root;
 
 	for (;;) {
-		if (!tree[at].shown)
-			show_row(view, tree, list, at, depth);
+		if (!tree[at].shown) {
+			tree[at].shown = true;
+			view->v[view->n_rows] = &list->v[at];
+			view->depth[view->n_rows++] =
+				(unsigned char)(depth < TREE_DEPTH_MAX ? depth : TREE_DEPTH_MAX);
+		}
 		if (tree[at].first != NO_ROW) {
 			size_t child = tree[at].first;
 
@@ -414,25 +404,26 @@ static void talk(const struct args *args, enum list_format format, const struct 
 		fprintf(stderr, "  fix: %s\n", fix_text(&list->why, fix, sizeof(fix)));
 }
 
-static int print_rows(enum list_format format, const struct ops_list *list, const struct view *view,
-		      struct err *err)
-{
-	switch (format) {
-	case LIST_JSON:
-		return out_json(api_list(view->v, view->n_rows), err);
-	case LIST_PROM:
-	case LIST_OPENMETRICS:
-		return print_metrics(list, format == LIST_OPENMETRICS, err);
-	case LIST_TABLE:
-		break;
-	}
-	return print_table(view, err);
-}
-
 static int print(const struct args *args, enum list_format format, const struct ops_list *list,
 		 struct view *view, struct err *err)
 {
-	if (put_in_order(args, list, view, err) || print_rows(format, list, view, err))
+	int failed = put_in_order(args, list, view, err);
+
+	if (failed)
+		return -1;
+	switch (format) {
+	case LIST_TABLE:
+		failed = print_table(view, err);
+		break;
+	case LIST_JSON:
+		failed = out_json(api_list(view->v, view->n_rows), err);
+		break;
+	case LIST_PROM:
+	case LIST_OPENMETRICS:
+		failed = print_metrics(list, format == LIST_OPENMETRICS, err);
+		break;
+	}
+	if (failed)
 		return -1;
 	talk(args, format, list);
 	for (size_t i = 0; i < view->n_rows; i++)

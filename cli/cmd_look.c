@@ -37,16 +37,11 @@ static const struct {
 	[TRI_YES + 2] = { "warning", INK_YELLOW },
 };
 
-static size_t verdict_index(const struct ops_check *c)
-{
-	if (c->ok == TRI_UNKNOWN)
-		return TRI_YES + 1;
-	return c->ok == TRI_YES && c->err.fixes[0] ? TRI_YES + 2 : (size_t)c->ok;
-}
-
 static int print_one(const struct args *args, const struct ops_check *c, struct err *err)
 {
-	size_t v = verdict_index(c);
+	size_t v = c->ok == TRI_UNKNOWN			 ? TRI_YES + 1
+		   : c->ok == TRI_YES && c->err.fixes[0] ? TRI_YES + 2
+							 : (size_t)c->ok;
 	char safe[2048], fix[ERR_TEXT_SIZE];
 
 	if (out_line(err, "%s%-7s%s %-23s  %s", out_ink(args, STDOUT_FILENO, verdicts[v].ink),
@@ -58,23 +53,19 @@ static int print_one(const struct args *args, const struct ops_check *c, struct 
 	return out_line(err, "  fix: %s", fix_text(&c->err, fix, sizeof(fix)));
 }
 
-static int print_memory(const struct ops_explain *e, struct err *err)
-{
-	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
-
-	if (out_line(err, "%s", err_text(&e->advice[0], text, sizeof(text))))
-		return -1;
-	return e->advice[0].fixes[0]
-		       ? out_line(err, "  fix: %s", fix_text(&e->advice[0], fix, sizeof(fix)))
-		       : 0;
-}
-
 static int print_all(const struct args *args, const struct ops_checks *checks, struct err *err)
 {
+	const struct err *memory = &checks->memory.advice[0];
+	char text[ERR_TEXT_SIZE];
 	size_t left_out = 0;
 
-	if (checks->has_memory && print_memory(&checks->memory, err))
-		return -1;
+	if (checks->has_memory) {
+		if (out_line(err, "%s", err_text(memory, text, sizeof(text))))
+			return -1;
+		if (memory->fixes[0] &&
+		    out_line(err, "  fix: %s", fix_text(memory, text, sizeof(text))))
+			return -1;
+	}
 	for (size_t i = 0; i < checks->n; i++) {
 		left_out += !checks->v[i].made;
 		if (checks->v[i].made && print_one(args, &checks->v[i], err))
@@ -94,44 +85,34 @@ static const struct {
 	[CONF_ERROR] = { "error", INK_RED },
 };
 
-static int print_finding(const struct args *args, const struct conf_finding *f, struct err *err)
-{
-	char safe[2048];
-
-	if (out_line(err, "%s%-7s%s  %s", out_ink(args, STDOUT_FILENO, levels[f->level].ink),
-		     levels[f->level].word, out_ink(args, STDOUT_FILENO, INK_NONE),
-		     output_safe(f->text, safe, sizeof(safe))))
-		return -1;
-	if (!f->fix[0])
-		return 0;
-	return out_line(err, "  fix: %s", output_safe(f->fix, safe, sizeof(safe)));
-}
-
-static int print_reading(const struct conf_reading *r, struct err *err)
-{
-	char from[16], to[16], safe[2048];
-
-	conf_version_text(r->from, from, sizeof(from));
-	conf_version_text(r->to, to, sizeof(to));
-	output_safe(r->text, safe, sizeof(safe));
-	if (r->from == r->to)
-		return out_line(err, "jemalloc %s: %s", from, safe);
-	return out_line(err, "jemalloc %s to %s: %s", from, to, safe);
-}
-
 static int print_conf(const struct args *args, const struct conf_lint *lint, struct err *err)
 {
 	size_t errors = conf_lint_count(lint, CONF_ERROR);
 	size_t warnings = conf_lint_count(lint, CONF_WARNING);
+	char from[16], to[16], safe[2048];
 
 	for (size_t i = 0; i < lint->n; i++) {
-		if (print_finding(args, &lint->v[i], err))
+		const struct conf_finding *f = &lint->v[i];
+
+		if (out_line(err, "%s%-7s%s  %s",
+			     out_ink(args, STDOUT_FILENO, levels[f->level].ink),
+			     levels[f->level].word, out_ink(args, STDOUT_FILENO, INK_NONE),
+			     output_safe(f->text, safe, sizeof(safe))))
+			return -1;
+		if (f->fix[0] &&
+		    out_line(err, "  fix: %s", output_safe(f->fix, safe, sizeof(safe))))
 			return -1;
 	}
 	if (lint->dropped && out_line(err, "and %zu more", lint->dropped))
 		return -1;
 	for (size_t i = 0; i < lint->n_readings; i++) {
-		if (print_reading(&lint->readings[i], err))
+		const struct conf_reading *r = &lint->readings[i];
+
+		conf_version_text(r->from, from, sizeof(from));
+		conf_version_text(r->to, to, sizeof(to));
+		output_safe(r->text, safe, sizeof(safe));
+		if (r->from == r->to ? out_line(err, "jemalloc %s: %s", from, safe)
+				     : out_line(err, "jemalloc %s to %s: %s", from, to, safe))
 			return -1;
 	}
 	if (!errors && !warnings)
@@ -140,28 +121,20 @@ static int print_conf(const struct args *args, const struct conf_lint *lint, str
 			warnings == 1 ? "" : "s");
 }
 
-/* The process to check for, if one was given. */
-static int find_process(const struct args *args, struct ops_conf_request *request, struct err *err)
-{
-	struct ops_options options;
-
-	args_options(args, &options);
-	if ((args->pid || several_meant(args)) && args_pid(args, &options, &request->pid, err))
-		return -1;
-	request->start_time = options.start_time;
-	return 0;
-}
-
 static int run_conf(const struct args *args, struct err *err)
 {
 	_cleanup_(cleanup_free) struct ops_conf *conf = calloc(1, sizeof(*conf));
 	struct ops_conf_request request = { .text = args->conf, .version = args->jemalloc };
+	struct ops_options options;
 
 	if (!conf)
 		return err_no_memory(err);
-	if (find_process(args, &request, err) || ops_conf(&request, conf, err) ||
-	    (args->json ? out_json(api_conf(args->conf, conf), err)
-			: print_conf(args, &conf->lint, err)))
+	args_options(args, &options);
+	if ((args->pid || several_meant(args)) && args_pid(args, &options, &request.pid, err))
+		return -1;
+	request.start_time = options.start_time;
+	if (ops_conf(&request, conf, err) || (args->json ? out_json(api_conf(args->conf, conf), err)
+							 : print_conf(args, &conf->lint, err)))
 		return -1;
 	return conf_lint_count(&conf->lint, CONF_ERROR) ? err_exit_status(ERR_USAGE) : 0;
 }
@@ -257,10 +230,26 @@ static const char *at_most(const struct ops_explain *e, char buf[BOUND_TEXT])
 	return buf;
 }
 
+/* RSS and its parts, and what is in neither. */
 static int print_parts(const struct args *args, const struct ops_explain *e, struct err *err)
 {
+	const struct {
+		uint64_t bytes;
+		const char *what;
+	} besides[] = {
+		{ e->memory.swap, "are in swap" },
+		{ e->retained, "of address space are retained by jemalloc, and are not resident" },
+	};
+	char who[OUT_WHO_SIZE], rss[16], used[16], limit[16], group[80] = "";
 	char text[SIZE_TEXT], most[BOUND_TEXT];
 
+	if (e->limited)
+		snprintf(group, sizeof(group), "; its control group uses %s of %s",
+			 text_size(e->used, used, sizeof(used)),
+			 text_size(e->limit, limit, sizeof(limit)));
+	if (out_line(err, "%s: %s resident%s", out_who(&e->cost, who, sizeof(who)),
+		     text_size(e->memory.rss, rss, sizeof(rss)), group))
+		return -1;
 	if (out_line(err, "%s%9s %5s  PART%s", out_ink(args, STDOUT_FILENO, INK_BOLD), "RSS", "%",
 		     out_ink(args, STDOUT_FILENO, INK_NONE)))
 		return -1;
@@ -273,6 +262,11 @@ static int print_parts(const struct args *args, const struct ops_explain *e, str
 			     share, part_words[i], i == OPS_PART_ANONYMOUS ? at_most(e, most) : ""))
 			return -1;
 	}
+	for (size_t i = 0; i < sizeof(besides) / sizeof(*besides); i++)
+		if (besides[i].bytes &&
+		    out_line(err, "%9s %s", text_size(besides[i].bytes, text, sizeof(text)),
+			     besides[i].what))
+			return -1;
 	return 0;
 }
 
@@ -306,26 +300,6 @@ static int print_mappings(const struct ops_explain *e, struct err *err)
 	return 0;
 }
 
-/* What is neither in RSS nor in the parts, if any. */
-static int print_besides(const struct ops_explain *e, struct err *err)
-{
-	const struct {
-		uint64_t bytes;
-		const char *what;
-	} lines[] = {
-		{ e->memory.swap, "are in swap" },
-		{ e->retained, "of address space are retained by jemalloc, and are not resident" },
-	};
-	char text[16];
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		if (lines[i].bytes &&
-		    out_line(err, "%9s %s", text_size(lines[i].bytes, text, sizeof(text)),
-			     lines[i].what))
-			return -1;
-	return 0;
-}
-
 static int print_advice(const struct ops_explain *e, struct err *err)
 {
 	char text[ERR_TEXT_SIZE];
@@ -341,18 +315,6 @@ static int print_advice(const struct ops_explain *e, struct err *err)
 	return 0;
 }
 
-static int print_head(const struct ops_explain *e, struct err *err)
-{
-	char who[OUT_WHO_SIZE], rss[16], used[16], limit[16], group[80] = "";
-
-	if (e->limited)
-		snprintf(group, sizeof(group), "; its control group uses %s of %s",
-			 text_size(e->used, used, sizeof(used)),
-			 text_size(e->limit, limit, sizeof(limit)));
-	return out_line(err, "%s: %s resident%s", out_who(&e->cost, who, sizeof(who)),
-			text_size(e->memory.rss, rss, sizeof(rss)), group);
-}
-
 static int run_explain(const struct args *args, struct err *err)
 {
 	struct ops_options options;
@@ -366,8 +328,7 @@ static int run_explain(const struct args *args, struct err *err)
 	out_cost(args, &explain.cost);
 	if (args->json)
 		return out_json(api_explain(&explain), err);
-	if (print_head(&explain, err) || print_parts(args, &explain, err) ||
-	    print_besides(&explain, err) || print_mappings(&explain, err))
+	if (print_parts(args, &explain, err) || print_mappings(&explain, err))
 		return -1;
 	return print_advice(&explain, err);
 }
@@ -443,27 +404,13 @@ static int print_table(const struct ops_threads *threads, bool rates, struct err
 			   threads->n, err);
 }
 
-static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
-{
-	_cleanup_(cleanup_free) char *copy = strdup(text);
-	char *save = NULL;
-	int64_t tid;
-
-	if (!copy)
-		return err_no_memory(err);
-	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		if (*n == TIDS_MAX)
-			return err_raise(err, ERROR_TOO_MANY_TIDS, .limit = TIDS_MAX);
-		if (text_int_parse(word, 1, INT_MAX, &tid, err))
-			return err_within(err, ERROR_IN_TIDS);
-		tids[(*n)++] = (pid_t)tid;
-	}
-	return *n ? 0 : err_raise(err, ERROR_NO_TIDS);
-}
-
 static int fill_request(const struct args *args, pid_t *tids, struct ops_threads_request *request,
 			struct err *err)
 {
+	_cleanup_(cleanup_free) char *copy = NULL;
+	char *save = NULL;
+	int64_t tid;
+
 	if (args->activate && args->interval_ms)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--activate", .what = "--interval");
 	if (!args->activate)
@@ -472,7 +419,17 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 	if (!strcmp(args->activate, "all"))
 		return 0;
 	request->only = tids;
-	return parse_tids(args->activate, tids, &request->n_only, err);
+	copy = strdup(args->activate);
+	if (!copy)
+		return err_no_memory(err);
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		if (request->n_only == TIDS_MAX)
+			return err_raise(err, ERROR_TOO_MANY_TIDS, .limit = TIDS_MAX);
+		if (text_int_parse(word, 1, INT_MAX, &tid, err))
+			return err_within(err, ERROR_IN_TIDS);
+		tids[request->n_only++] = (pid_t)tid;
+	}
+	return request->n_only ? 0 : err_raise(err, ERROR_NO_TIDS);
 }
 
 /* How long a dying process may take to exit. */

@@ -24,25 +24,10 @@ static int print_line(const struct args *args, const char *name, const char *raw
 			output_safe(raw, safe, sizeof(safe)));
 }
 
-static int print_jemalloc(const struct args *args, const struct ops_jemalloc *je, struct err *err)
-{
-	const char *const lines[][2] = {
-		{ "image", je->image },
-		{ "version", je->version[0] ? je->version : "-" },
-		{ "prefix", je->prefix[0] ? je->prefix : "(none)" },
-		{ "linkage", jemalloc_linkage_name(je->linkage) },
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (print_line(args, lines[i][0], lines[i][1], err))
-			return -1;
-	}
-	return 0;
-}
-
 static int run_status(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_status_fini) struct ops_status status = { 0 };
+	const struct ops_jemalloc *je = &status.jemalloc;
 	struct ops_options options;
 	char text[OUT_VALUE_SIZE];
 	pid_t pid;
@@ -59,7 +44,11 @@ static int run_status(const struct args *args, struct err *err)
 			       out_value(&status.values[i], text, sizeof(text)), err))
 			return -1;
 	}
-	return print_jemalloc(args, &status.jemalloc, err);
+	if (print_line(args, "image", je->image, err) ||
+	    print_line(args, "version", je->version[0] ? je->version : "-", err) ||
+	    print_line(args, "prefix", je->prefix[0] ? je->prefix : "(none)", err))
+		return -1;
+	return print_line(args, "linkage", jemalloc_linkage_name(je->linkage), err);
 }
 
 const struct command cmd_status = {
@@ -347,21 +336,10 @@ static int print_text(const struct ops_stats *stats, struct err *err)
 	return stats->len && stats->text[stats->len - 1] != '\n' ? out_line(err, "%s", "") : 0;
 }
 
-/* jemalloc's own document does not name the process. */
-static int print_member(const struct args *args, const struct ops_stats *stats, struct err *err)
-{
-	_cleanup_(json_close) struct json_object *comm = json_text(args->of_several.name);
-
-	if (out_line(err, "{\"pid\": %d, \"comm\": %s, \"stats\":", (int)args->pid,
-		     json_object_to_json_string(comm)) ||
-	    print_text(stats, err))
-		return -1;
-	return out_line(err, "}");
-}
-
 static int run_stats(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	_cleanup_(json_close) struct json_object *comm = NULL;
 	struct ops_match of = { 0 };
 	struct ops_options options;
 	int format;
@@ -374,8 +352,15 @@ static int run_stats(const struct args *args, struct err *err)
 	    ops_stats_failed(&stats, err))
 		return -1;
 	out_cost(args, &stats.v->cost);
-	return args->json && args->of_several.one ? print_member(args, &stats, err)
-						  : print_text(&stats, err);
+	if (!args->json || !args->of_several.one)
+		return print_text(&stats, err);
+	/* jemalloc's own document does not name the process. */
+	comm = json_text(args->of_several.name);
+	if (out_line(err, "{\"pid\": %d, \"comm\": %s, \"stats\":", (int)args->pid,
+		     json_object_to_json_string(comm)) ||
+	    print_text(&stats, err))
+		return -1;
+	return out_line(err, "}");
 }
 
 /* One exposition, with a label that names the process. */

@@ -37,36 +37,13 @@ static const struct option_def options_of_dump[] = {
 	{ .name = NULL },
 };
 
-static int print_dump(const struct args *args, const struct ops_dump *dump, bool to_stdout,
-		      struct json_object *warnings, struct err *err)
-{
-	char safe[4096], size[16], who[OUT_WHO_SIZE];
-
-	out_warning(args, &dump->warning);
-	out_cost(args, &dump->cost);
-	if (to_stdout)
-		return 0;
-	if (args->json)
-		return out_json(api_with_warnings(api_dump(dump), json_object_get(warnings)), err);
-	if (!dump->file)
-		return out_line(err, "%s wrote a profile", out_who(&dump->cost, who, sizeof(who)));
-	output_safe(dump->file, safe, sizeof(safe));
-	if (args->quiet)
-		return out_line(err, "%s", safe);
-	return out_line(err, "%s (%s%s)", safe, text_size(dump->bytes, size, sizeof(size)),
-			dump->via == OPS_VIA_TARGET ? ", in the target's file system" : "");
-}
-
-static bool is_binary(const char *name)
-{
-	enum profile_format format = name ? profile_format_by_name(name) : PROFILE_FORMAT_NONE;
-
-	return format != PROFILE_FORMAT_NONE && profile_format_info(format)->binary;
-}
-
 static int request_of_dump(const struct args *args, struct ops_dump_request *request,
 			   bool to_stdout, struct err *err)
 {
+	enum profile_format format = args->report_format
+					     ? profile_format_by_name(args->report_format)
+					     : PROFILE_FORMAT_NONE;
+
 	*request = (struct ops_dump_request){
 		.file = args->output,
 		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
@@ -87,7 +64,8 @@ static int request_of_dump(const struct args *args, struct ops_dump_request *req
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-f");
 	if (report_check_stacks(args, args->report_format, err))
 		return -1;
-	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
+	if (to_stdout && format != PROFILE_FORMAT_NONE && profile_format_info(format)->binary &&
+	    isatty(STDOUT_FILENO)) {
 		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
 		return err_advise(err, FIX_WRITE_TO_FILE);
 	}
@@ -103,6 +81,7 @@ static int run_dump(const struct args *args, struct err *err)
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
 	_cleanup_(json_close) struct json_object *warnings = json_object_new_array();
 	bool to_stdout = args->output && !strcmp(args->output, "-");
+	char safe[4096], size[16], who[OUT_WHO_SIZE];
 	struct ops_dump_request request;
 	struct ops_options options;
 	pid_t pid;
@@ -113,7 +92,19 @@ static int run_dump(const struct args *args, struct err *err)
 	request.ctx = warnings;
 	if (ops_dump(pid, &request, &options, &dump, err))
 		return -1;
-	return print_dump(args, &dump, to_stdout, warnings, err);
+	out_warning(args, &dump.warning);
+	out_cost(args, &dump.cost);
+	if (to_stdout)
+		return 0;
+	if (args->json)
+		return out_json(api_with_warnings(api_dump(&dump), json_object_get(warnings)), err);
+	if (!dump.file)
+		return out_line(err, "%s wrote a profile", out_who(&dump.cost, who, sizeof(who)));
+	output_safe(dump.file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s%s)", safe, text_size(dump.bytes, size, sizeof(size)),
+			dump.via == OPS_VIA_TARGET ? ", in the target's file system" : "");
 }
 
 const struct command cmd_dump = {
@@ -220,22 +211,6 @@ static int print_file(const struct args *args, const char *file, const char *wha
 	return args->quiet ? out_line(err, "%s", safe) : out_line(err, "%s (%s)", safe, what);
 }
 
-static void say_what_is_left(const struct ops_record *r)
-{
-	const char *since = "";
-
-	if (!r->adopted) {
-		fputs("profiling is off again\n", stderr);
-		return;
-	}
-	if (r->opt_active == TRI_YES)
-		since = ", as the program was started (opt.prof_active)";
-	else if (r->opt_active == TRI_NO)
-		since = ", turned on after the start by an activate or the program itself";
-	fprintf(stderr, "profiling was on before%s, and %s\n", since,
-		r->stopped ? "was turned off meanwhile" : "still is");
-}
-
 static const char *how_it_ended(const struct args *args, const struct ops_record *r, char *buf,
 				size_t size)
 {
@@ -255,6 +230,7 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 	const uint64_t allocated[] = { r->allocated_before_bytes, r->allocated_after_bytes };
 	const uint64_t rss[] = { r->rss_before_bytes, r->rss_after_bytes };
 	char who[OUT_WHO_SIZE], used[MEMORY_SIZE], how[96];
+	const char *since = "";
 
 	if (args->quiet || args->json)
 		return;
@@ -265,18 +241,16 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 	if (r->missed)
 		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
 			r->missed);
-	say_what_is_left(r);
-}
-
-static int print_files(const struct args *args, const struct ops_record *record, struct err *err)
-{
-	if (print_file(args, record->first, "at the beginning", err))
-		return -1;
-	for (size_t i = 0; i < record->n_series; i++) {
-		if (print_file(args, record->series[i], "meanwhile", err))
-			return -1;
+	if (!r->adopted) {
+		fputs("profiling is off again\n", stderr);
+		return;
 	}
-	return print_file(args, record->last, "at the end", err);
+	if (r->opt_active == TRI_YES)
+		since = ", as the program was started (opt.prof_active)";
+	else if (r->opt_active == TRI_NO)
+		since = ", turned on after the start by an activate or the program itself";
+	fprintf(stderr, "profiling was on before%s, and %s\n", since,
+		r->stopped ? "was turned off meanwhile" : "still is");
 }
 
 /* The common beginning of all file names. */
@@ -299,20 +273,23 @@ static double more(double before, double after)
 	return after > before ? after - before : 0;
 }
 
-/*
- * If most of the growth of RSS did not come from jemalloc, the profile cannot show it. Memory that
- * sampling takes is jemalloc's, not the program's.
- */
-static int print_what_else_grew(const struct ops_record *r, const struct ops_diff *d,
-				struct err *err)
+static int print_growth(const struct job *j, const struct ops_diff *d, struct err *err)
 {
+	const struct ops_record *r = j->record;
+	char text[GROWTH_COUNTED_SIZE], grown[16], own[16], taken[16];
+	const char *counted = growth_counted(d, text, sizeof(text));
 	double sampling = more(d->coverage_before.added, d->coverage.added);
 	double allocated = more(d->coverage_before.allocated, d->coverage.allocated);
 	uint64_t rss = r->rss_after_bytes > r->rss_before_bytes
 			       ? r->rss_after_bytes - r->rss_before_bytes
 			       : 0;
-	char grown[16], own[16], taken[16];
 
+	if (growth_print(j->args, d, err) || (counted && out_line(err, "%s", counted)))
+		return -1;
+	/*
+	 * If most of the growth of RSS did not come from jemalloc, the profile cannot show it.
+	 * Memory that sampling takes is jemalloc's, not the program's.
+	 */
 	if (!(d->coverage.allocated > 0) || rss < WORTH_A_WORD ||
 	    allocated + sampling >= (double)rss / 2)
 		return 0;
@@ -322,16 +299,6 @@ static int print_what_else_grew(const struct ops_record *r, const struct ops_dif
 			text_size(rss, grown, sizeof(grown)),
 			text_size((uint64_t)allocated, own, sizeof(own)),
 			text_size((uint64_t)sampling, taken, sizeof(taken)), r->cost.pid);
-}
-
-static int print_growth(const struct job *j, const struct ops_diff *diff, struct err *err)
-{
-	char text[GROWTH_COUNTED_SIZE];
-	const char *counted = growth_counted(diff, text, sizeof(text));
-
-	if (growth_print(j->args, diff, err) || (counted && out_line(err, "%s", counted)))
-		return -1;
-	return print_what_else_grew(j->record, diff, err);
 }
 
 static int print_difference(const void *ctx, struct err *err)
@@ -385,8 +352,16 @@ static int print_record(const struct args *args, unsigned int formats,
 	out_warning(args, &record->warning);
 	out_cost(args, &record->cost);
 	say_how_it_ended(args, record);
-	if (!args->json && print_files(args, record, err))
-		return -1;
+	if (!args->json) {
+		if (print_file(args, record->first, "at the beginning", err))
+			return -1;
+		for (size_t i = 0; i < record->n_series; i++) {
+			if (print_file(args, record->series[i], "meanwhile", err))
+				return -1;
+		}
+		if (print_file(args, record->last, "at the end", err))
+			return -1;
+	}
 	if (args->quiet && !args->json && !args->report_format)
 		return 0;
 	return print_apart(args, formats, record, err);
@@ -429,17 +404,6 @@ static int request_of_record(const struct args *args, struct ops_record_request 
 	return 0;
 }
 
-/* Check before recording that the final files can be written. Generated names are new. */
-static int check_files(const struct args *args, unsigned int formats, struct err *err)
-{
-	char stem[4096];
-
-	return args->output && !ops_names_folder(args->output)
-		       ? growth_check_files(args, formats,
-					    stem_of(args->output, stem, sizeof(stem)), err)
-		       : 0;
-}
-
 static int run_record(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
@@ -447,14 +411,20 @@ static int run_record(const struct args *args, struct err *err)
 	struct ops_record_request request;
 	struct ops_options options;
 	unsigned int formats;
+	char stem[4096];
 	pid_t pid;
 	int ret;
 
 	args_options(args, &options);
 	if (request_of_record(args, &request, err) ||
 	    growth_formats(args->report_format, &formats, err) ||
-	    args_pid(args, &options, &pid, err) || check_files(args, formats, err) ||
-	    signals_open(&stop, err))
+	    args_pid(args, &options, &pid, err))
+		return -1;
+	/* Check before recording that the final files can be written. Generated names are new. */
+	if (args->output && !ops_names_folder(args->output) &&
+	    growth_check_files(args, formats, stem_of(args->output, stem, sizeof(stem)), err))
+		return -1;
+	if (signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;
 	ret = ops_record(pid, &request, &options, &record, err);
@@ -527,32 +497,27 @@ static int print_undo(const struct args *args, const struct ops_undone *v, size_
 	return 0;
 }
 
-static int run_all(const struct args *args, const struct ops_options *options, struct err *err)
+static int run_undo(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_undo_fini) struct ops_undo undo = { 0 };
+	struct ops_undone undone = { 0 };
+	struct ops_options options;
 	int status = 0;
+	pid_t pid;
 
-	if (ops_undo_all(options, &undo, err) || print_undo(args, undo.v, undo.n, err))
+	args_options(args, &options);
+	if (args->pid) {
+		if (args_pid(args, &options, &pid, err) || ops_undo(pid, &options, &undone, err))
+			return -1;
+		return print_undo(args, &undone, 1, err);
+	}
+	if (ops_undo_all(&options, &undo, err) || print_undo(args, undo.v, undo.n, err))
 		return -1;
 	for (size_t i = 0; i < undo.n && !status; i++) {
 		if (undo.v[i].how == OPS_UNDO_FAILED)
 			status = err_exit_status(undo.v[i].why.code);
 	}
 	return status;
-}
-
-static int run_undo(const struct args *args, struct err *err)
-{
-	struct ops_undone undone = { 0 };
-	struct ops_options options;
-	pid_t pid;
-
-	args_options(args, &options);
-	if (!args->pid)
-		return run_all(args, &options, err);
-	if (args_pid(args, &options, &pid, err) || ops_undo(pid, &options, &undone, err))
-		return -1;
-	return print_undo(args, &undone, 1, err);
 }
 
 /* One document for all, as without a process. */
