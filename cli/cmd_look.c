@@ -300,25 +300,11 @@ static int print_mappings(const struct ops_explain *e, struct err *err)
 	return 0;
 }
 
-static int print_advice(const struct ops_explain *e, struct err *err)
-{
-	char text[ERR_TEXT_SIZE];
-
-	for (size_t i = 0; i < e->n_advice; i++) {
-		if (out_line(err, "%s%s", i ? "" : "\n",
-			     err_text(&e->advice[i], text, sizeof(text))))
-			return -1;
-		if (e->advice[i].fixes[0] &&
-		    out_line(err, "  fix: %s", fix_text(&e->advice[i], text, sizeof(text))))
-			return -1;
-	}
-	return 0;
-}
-
 static int run_explain(const struct args *args, struct err *err)
 {
 	struct ops_options options;
 	struct ops_explain explain;
+	char text[ERR_TEXT_SIZE];
 	pid_t pid;
 
 	args_options(args, &options);
@@ -330,7 +316,16 @@ static int run_explain(const struct args *args, struct err *err)
 		return out_json(api_explain(&explain), err);
 	if (print_parts(args, &explain, err) || print_mappings(&explain, err))
 		return -1;
-	return print_advice(&explain, err);
+	for (size_t i = 0; i < explain.n_advice; i++) {
+		const struct err *advice = &explain.advice[i];
+
+		if (out_line(err, "%s%s", i ? "" : "\n", err_text(advice, text, sizeof(text))))
+			return -1;
+		if (advice->fixes[0] &&
+		    out_line(err, "  fix: %s", fix_text(advice, text, sizeof(text))))
+			return -1;
+	}
+	return 0;
 }
 
 const struct command cmd_explain = {

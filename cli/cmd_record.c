@@ -346,27 +346,6 @@ static int print_apart(const struct args *args, unsigned int formats,
 	return apart_run(args, &apart, err);
 }
 
-static int print_record(const struct args *args, unsigned int formats,
-			const struct ops_record *record, struct err *err)
-{
-	out_warning(args, &record->warning);
-	out_cost(args, &record->cost);
-	say_how_it_ended(args, record);
-	if (!args->json) {
-		if (print_file(args, record->first, "at the beginning", err))
-			return -1;
-		for (size_t i = 0; i < record->n_series; i++) {
-			if (print_file(args, record->series[i], "meanwhile", err))
-				return -1;
-		}
-		if (print_file(args, record->last, "at the end", err))
-			return -1;
-	}
-	if (args->quiet && !args->json && !args->report_format)
-		return 0;
-	return print_apart(args, formats, record, err);
-}
-
 static int request_of_record(const struct args *args, struct ops_record_request *request,
 			     struct err *err)
 {
@@ -434,7 +413,22 @@ static int run_record(const struct args *args, struct err *err)
 	if (ret)
 		return -1;
 	several_report_turn(args);
-	return print_record(args, formats, &record, err);
+	out_warning(args, &record.warning);
+	out_cost(args, &record.cost);
+	say_how_it_ended(args, &record);
+	if (!args->json) {
+		if (print_file(args, record.first, "at the beginning", err))
+			return -1;
+		for (size_t i = 0; i < record.n_series; i++) {
+			if (print_file(args, record.series[i], "meanwhile", err))
+				return -1;
+		}
+		if (print_file(args, record.last, "at the end", err))
+			return -1;
+	}
+	if (args->quiet && !args->json && !args->report_format)
+		return 0;
+	return print_apart(args, formats, &record, err);
 }
 
 const struct command cmd_record = {

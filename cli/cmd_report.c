@@ -47,36 +47,24 @@ static const struct option_def options_of_report[] = {
 	{ .name = NULL },
 };
 
-/* Whether a process is to be dumped. *number: its pid if given as a word, or 0. */
-static bool is_process(const struct args *args, int64_t *number)
-{
-	*number = 0;
-	return args_name_process(args) ||
-	       (args->n_words == 1 && args_word_is_process(args, 0, number));
-}
-
-static int report_process(const struct args *args, const char *format, int64_t number,
-			  struct err *err)
-{
-	struct args one = *args;
-
-	if (number) {
-		args_warn_of_file(args, number);
-		one.pid = number;
-		one.n_words = 0;
-	} else if (args->n_words) {
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
-	}
-	return report_run(&one, NULL, 0, format, err);
-}
-
 static int run_report(const struct args *args, struct err *err)
 {
 	const char *format = report_format_asked(args);
-	int64_t number;
+	struct args one = *args;
+	int64_t number = 0;
 
-	if (is_process(args, &number))
-		return report_process(args, format, number, err);
+	if (args_name_process(args) ||
+	    (args->n_words == 1 && args_word_is_process(args, 0, &number))) {
+		if (number) {
+			args_warn_of_file(args, number);
+			one.pid = number;
+			one.n_words = 0;
+		} else if (args->n_words) {
+			return err_raise(err, ERROR_EXCLUSIVE, .name = "a process",
+					 .what = "a file");
+		}
+		return report_run(&one, NULL, 0, format, err);
+	}
 	if (args->save)
 		return err_raise(err, ERROR_SAVE_IS_FOR_PROCESS);
 	if (!args->n_words) {
@@ -152,32 +140,6 @@ static const struct option_def options_of_diff[] = {
 	{ .name = NULL },
 };
 
-static int write_as(const struct args *args, const struct ops_diff *diff, struct err *err)
-{
-	enum profile_format format = profile_format_by_name(args->report_format);
-
-	if (!args_to_file(args) && profile_format_info(format)->binary && apart_to_terminal()) {
-		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
-		return err_advise(err, FIX_WRITE_TO_FILE);
-	}
-	return ops_diff_write(diff, format, args_to_file(args) ? args->output : NULL, args->force,
-			      STDOUT_FILENO, err);
-}
-
-static int check(const struct args *args, struct err *err)
-{
-	unsigned int several;
-
-	if (args->report_format && args->json)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f");
-	if (!args->report_format ||
-	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
-		return 0;
-	return growth_formats(args->report_format, &several, err)
-		       ? -1
-		       : err_raise(err, ERROR_ONE_FORMAT);
-}
-
 struct diff_job {
 	const struct args *args;
 	struct ops_symbolize_options symbols;
@@ -187,14 +149,25 @@ static int run_apart_diff(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	struct diff_job j = *(const struct diff_job *)ctx;
+	bool to_file = args_to_file(j.args);
+	enum profile_format format;
 	struct profile_fold fold;
 	_cleanup_(json_close) struct json_object *warnings =
 		report_warnings(j.args, j.args->json, &j.symbols);
 
 	if (ops_diff(j.args->words[0], j.args->words[1], &j.symbols, &diff, err))
 		return -1;
-	if (j.args->report_format)
-		return ops_diff_find(&diff, NULL, err) || write_as(j.args, &diff, err) ? -1 : 0;
+	if (j.args->report_format) {
+		format = profile_format_by_name(j.args->report_format);
+		if (ops_diff_find(&diff, NULL, err))
+			return -1;
+		if (!to_file && profile_format_info(format)->binary && apart_to_terminal()) {
+			err_raise(err, ERROR_TO_TERMINAL, .name = j.args->report_format);
+			return err_advise(err, FIX_WRITE_TO_FILE);
+		}
+		return ops_diff_write(&diff, format, to_file ? j.args->output : NULL, j.args->force,
+				      STDOUT_FILENO, err);
+	}
 	if (ops_diff_find(&diff, report_fold(j.args, &fold), err))
 		return -1;
 	if (!j.args->json)
@@ -218,9 +191,18 @@ static int run_diff(const struct args *given, struct err *err)
 		.run = run_apart_diff,
 		.ctx = &diff_job,
 	};
+	unsigned int several;
 
-	if (report_infer_format(args, err) || check(args, err) ||
-	    report_symbols(args, &diff_job.symbols, err))
+	if (report_infer_format(args, err))
+		return -1;
+	if (args->report_format && args->json)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f");
+	if (args->report_format &&
+	    profile_format_by_name(args->report_format) == PROFILE_FORMAT_NONE)
+		return growth_formats(args->report_format, &several, err)
+			       ? -1
+			       : err_raise(err, ERROR_ONE_FORMAT);
+	if (report_symbols(args, &diff_job.symbols, err))
 		return -1;
 	return apart_run(args, &apart, err);
 }
@@ -471,23 +453,10 @@ static size_t shown_of(size_t n, size_t most)
 	return n < most ? n : most;
 }
 
-static int print_suspects(const struct ops_leaks *l, struct err *err)
-{
-	size_t n = shown_of(l->found.n_suspects, SUSPECTS);
-	char line[LINE_SIZE];
-
-	if (n && out_line(err, "%s:", suspects_line(l, line)))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		if (print_leak(l, &l->found.suspects[i], err))
-			return -1;
-	}
-	return 0;
-}
-
 static int print_leaks(const struct args *args, const struct ops_leaks *l, struct err *err)
 {
 	const char *times = times_line(l);
+	size_t n = shown_of(l->found.n_suspects, SUSPECTS);
 	char line[LINE_SIZE];
 
 	warn(args, l);
@@ -496,8 +465,15 @@ static int print_leaks(const struct args *args, const struct ops_leaks *l, struc
 		return -1;
 	if (growth_folded(args, l->n_folded, err))
 		return -1;
-	if (!l->found.n_leaks)
-		return print_suspects(l, err);
+	if (!l->found.n_leaks) {
+		if (n && out_line(err, "%s:", suspects_line(l, line)))
+			return -1;
+		for (size_t i = 0; i < n; i++) {
+			if (print_leak(l, &l->found.suspects[i], err))
+				return -1;
+		}
+		return 0;
+	}
 	for (size_t i = 0; i < shown_of(l->found.n_leaks, SHOWN); i++) {
 		if (print_leak(l, &l->found.leaks[i], err))
 			return -1;
@@ -507,7 +483,6 @@ static int print_leaks(const struct args *args, const struct ops_leaks *l, struc
 
 /* --- the page --- */
 
-/* Write the page. */
 static int write_page(FILE *out, const void *ctx, struct err *err)
 {
 	const struct ops_leaks *l = ctx;
@@ -554,32 +529,11 @@ static int write_page(FILE *out, const void *ctx, struct err *err)
 		out, err);
 }
 
-static int put_page(const struct args *args, const struct ops_leaks *l, struct err *err)
-{
-	warn(args, l);
-	if (args_to_file(args))
-		return ops_write_file(args->output, args->force, write_page, l, err);
-	return write_page(stdout, l, err) || out_flush(err) ? -1 : 0;
-}
-
 struct leaks_job {
 	const struct args *args;
 	int format;
 	struct ops_symbolize_options symbols;
 };
-
-static int write_out(const struct args *args, int format, const struct ops_leaks *l,
-		     struct json_object *warnings, struct err *err)
-{
-	switch (format) {
-	case IN_JSON:
-		return out_json(api_with_warnings(api_leaks(l), warnings), err);
-	case IN_HTML:
-		return put_page(args, l, err);
-	default:
-		return print_leaks(args, l, err);
-	}
-}
 
 static int run_apart_leaks(const void *ctx, struct err *err)
 {
@@ -597,7 +551,14 @@ static int run_apart_leaks(const void *ctx, struct err *err)
 
 	if (ops_leaks(&request, &j.symbols, &leaks, err))
 		return -1;
-	return write_out(j.args, j.format, &leaks, take_ptr(warnings), err);
+	if (j.format == IN_JSON)
+		return out_json(api_with_warnings(api_leaks(&leaks), take_ptr(warnings)), err);
+	if (j.format == IN_TEXT)
+		return print_leaks(j.args, &leaks, err);
+	warn(j.args, &leaks);
+	if (args_to_file(j.args))
+		return ops_write_file(j.args->output, j.args->force, write_page, &leaks, err);
+	return write_page(stdout, &leaks, err) || out_flush(err) ? -1 : 0;
 }
 
 /* The format given, or that of the suffix of -o. */
@@ -660,25 +621,6 @@ static const struct option_def options_of_bundle[] = {
 	{ .name = NULL },
 };
 
-static int print_bundle(const struct args *args, const struct ops_bundle *bundle,
-			struct json_object *warnings, struct err *err)
-{
-	char safe[4096], size[16];
-
-	out_warning(args, &bundle->warning);
-	if (bundle->cost.pid)
-		out_cost(args, &bundle->cost);
-	if (args->output && !strcmp(args->output, "-"))
-		return 0;
-	if (args->json)
-		return out_json(api_with_warnings(api_bundle(bundle), json_object_get(warnings)),
-				err);
-	output_safe(bundle->file, safe, sizeof(safe));
-	if (args->quiet)
-		return out_line(err, "%s", safe);
-	return out_line(err, "%s (%s)", safe, text_size(bundle->bytes, size, sizeof(size)));
-}
-
 static int what(const struct args *args, struct ops_options *options,
 		struct ops_bundle_request *request, struct err *err)
 {
@@ -701,17 +643,6 @@ static int what(const struct args *args, struct ops_options *options,
 	return args_pid(args, options, &request->pid, err);
 }
 
-static int check_stdout(const struct args *args, struct err *err)
-{
-	if (args->json)
-		err_raise(err, ERROR_BOTH_WANT_STDOUT);
-	else if (isatty(STDOUT_FILENO))
-		err_raise(err, ERROR_TO_TERMINAL, .name = "a bundle");
-	else
-		return 0;
-	return err_advise(err, FIX_WRITE_TO_FILE);
-}
-
 static int run_bundle(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_bundle_fini) struct ops_bundle bundle = { 0 };
@@ -730,12 +661,30 @@ static int run_bundle(const struct args *args, struct err *err)
 		.explain_text = api_explain_text,
 	};
 	struct ops_options options;
+	char safe[4096], size[16];
 
 	args_options(args, &options);
-	if ((to_stdout && check_stdout(args, err)) || what(args, &options, &request, err) ||
-	    ops_bundle(&request, &options, &bundle, err))
+	if (to_stdout && (args->json || isatty(STDOUT_FILENO))) {
+		if (args->json)
+			err_raise(err, ERROR_BOTH_WANT_STDOUT);
+		else
+			err_raise(err, ERROR_TO_TERMINAL, .name = "a bundle");
+		return err_advise(err, FIX_WRITE_TO_FILE);
+	}
+	if (what(args, &options, &request, err) || ops_bundle(&request, &options, &bundle, err))
 		return -1;
-	return print_bundle(args, &bundle, warnings, err);
+	out_warning(args, &bundle.warning);
+	if (bundle.cost.pid)
+		out_cost(args, &bundle.cost);
+	if (to_stdout)
+		return 0;
+	if (args->json)
+		return out_json(api_with_warnings(api_bundle(&bundle), json_object_get(warnings)),
+				err);
+	output_safe(bundle.file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s)", safe, text_size(bundle.bytes, size, sizeof(size)));
 }
 
 const struct command cmd_bundle = {

@@ -94,24 +94,6 @@ static void sum_up_sample(const struct args *args, const struct ops_sample *s)
 		permille % 10);
 }
 
-/* Warn about incomplete figures, or about something else the user should know. */
-static void warning_of_sample(const struct ops_sample *s, struct err *warning)
-{
-	if (s->left.code)
-		*warning = s->left;
-	else if (s->lost)
-		err_raise(warning, ERROR_OBJECTS_LOST, .number = (int64_t)s->lost,
-			  .count = (int64_t)(s->lost + s->samples));
-	else if (s->cut)
-		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)s->cut,
-			  .count = (int64_t)s->samples);
-	else if (s->hidden.ids[0])
-		*warning = s->hidden;
-	else if (s->opt_prof)
-		err_raise(warning, ERROR_RECORD_IS_CHEAPER, .pid = s->cost.pid,
-			  .comm = s->cost.comm);
-}
-
 static uint64_t duration_ms(const struct args *args)
 {
 	return args->duration_ms ? args->duration_ms : SAMPLE_DURATION_MS;
@@ -150,11 +132,24 @@ static int take_sample(const struct args *args, int fd, char **name, struct err 
 	if (failed)
 		return -1;
 	sum_up_sample(args, &got);
-	warning_of_sample(&got, warning);
+	/* Warn about incomplete figures, or about something else the user should know. */
+	if (got.left.code)
+		*warning = got.left;
+	else if (got.lost)
+		err_raise(warning, ERROR_OBJECTS_LOST, .number = (int64_t)got.lost,
+			  .count = (int64_t)(got.lost + got.samples));
+	else if (got.cut)
+		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)got.cut,
+			  .count = (int64_t)got.samples);
+	else if (got.hidden.ids[0])
+		*warning = got.hidden;
+	else if (got.opt_prof)
+		err_raise(warning, ERROR_RECORD_IS_CHEAPER, .pid = got.cost.pid,
+			  .comm = got.cost.comm);
 	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
 }
 
-static int check_sample(const struct args *args, struct err *err)
+static int run_sample(const struct args *args, struct err *err)
 {
 	uint64_t rate = args->sample_rate;
 
@@ -162,12 +157,7 @@ static int check_sample(const struct args *args, struct err *err)
 		return err_raise(err, ERROR_SAMPLE_RATE_RANGE);
 	if (args->min_age_ms >= duration_ms(args))
 		return err_raise(err, ERROR_MIN_AGE_TOO_LONG);
-	return args_check_overhead(args, err);
-}
-
-static int run_sample(const struct args *args, struct err *err)
-{
-	return check_sample(args, err) ||
+	return args_check_overhead(args, err) ||
 			       report_taken(args, take_sample, report_format_asked(args), err)
 		       ? -1
 		       : 0;
@@ -250,17 +240,6 @@ static void sum_up_sites(const struct args *args, const struct ops_sites *s)
 		permille % 10);
 }
 
-/* Warn about incomplete figures. */
-static void warning_of_sites(const struct ops_sites *s, struct err *warning)
-{
-	if (s->lost)
-		err_raise(warning, ERROR_SAMPLES_LOST, .number = (int64_t)s->lost,
-			  .count = (int64_t)(s->lost + s->samples));
-	else if (s->cut)
-		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)s->cut,
-			  .count = (int64_t)s->samples);
-}
-
 /* `take` of report_taken(). */
 static int take_sites(const struct args *args, int fd, char **name, struct err *warning,
 		      struct err *err)
@@ -294,7 +273,12 @@ static int take_sites(const struct args *args, int fd, char **name, struct err *
 	if (failed)
 		return -1;
 	sum_up_sites(args, &sites);
-	warning_of_sites(&sites, warning);
+	if (sites.lost)
+		err_raise(warning, ERROR_SAMPLES_LOST, .number = (int64_t)sites.lost,
+			  .count = (int64_t)(sites.lost + sites.samples));
+	else if (sites.cut)
+		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)sites.cut,
+			  .count = (int64_t)sites.samples);
 	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
 }
 

@@ -34,22 +34,6 @@ static const struct option_def options_of_watch[] = {
 #define FILE_SHOWN 4096
 #define LINE_FORMAT "%-15s  %-24s  %-8s  %8s  %9s  %s"
 
-/* The time of day in UTC, to the millisecond, or the time since the start. */
-static void show_time(const struct args *args, const struct ops_watch_event *e, char *buf,
-		      size_t size)
-{
-	struct tm tm;
-
-	if (args->since_start) {
-		snprintf(buf, size, "+%" PRIu64 ".%03" PRIu64, e->since_start_us / 1000000,
-			 e->since_start_us / 1000 % 1000);
-		return;
-	}
-	gmtime_r(&e->time.tv_sec, &tm);
-	snprintf(buf, size, "%02d:%02d:%02d.%03ldZ", tm.tm_hour, tm.tm_min, tm.tm_sec,
-		 e->time.tv_nsec / 1000000);
-}
-
 static void show_duration(uint64_t us, char *buf, size_t size)
 {
 	if (us < 1000)
@@ -60,29 +44,31 @@ static void show_duration(uint64_t us, char *buf, size_t size)
 		snprintf(buf, size, "%.2fs", (double)us / 1e6);
 }
 
-static void show_file(const struct ops_watch_event *e, char *buf, size_t size)
+static int print_row(const struct args *args, const struct ops_watch_event *e, struct err *err)
 {
-	char safe[FILE_SHOWN];
+	char comm[PROC_COMM_SIZE * 4], who[PROC_COMM_SIZE * 4 + 16], when[32], took[32], size[16],
+		safe[FILE_SHOWN], file[FILE_SHOWN + 256];
+	bool foreign = e->container[0] && !e->by_us;
+	struct tm tm;
 
+	/* The time since the start, or the time of day in UTC, to the millisecond. */
+	if (args->since_start) {
+		snprintf(when, sizeof(when), "+%" PRIu64 ".%03" PRIu64, e->since_start_us / 1000000,
+			 e->since_start_us / 1000 % 1000);
+	} else {
+		gmtime_r(&e->time.tv_sec, &tm);
+		snprintf(when, sizeof(when), "%02d:%02d:%02d.%03ldZ", tm.tm_hour, tm.tm_min,
+			 tm.tm_sec, e->time.tv_nsec / 1000000);
+	}
+	snprintf(who, sizeof(who), "%d (%s)", e->pid, output_safe(e->comm, comm, sizeof(comm)));
+	show_duration(e->duration_us, took, sizeof(took));
 	output_safe(!e->file				? "-"
 		    : e->by_us && !strcmp(e->file, "-") ? "stdout"
 							: e->file,
 		    safe, sizeof(safe));
-	snprintf(buf, size, "%s%s%s%s%s%s", safe, e->by_us ? " (by jeprof-ctl)" : "",
-		 e->container[0] && !e->by_us ? " in " : "",
-		 e->container[0] && !e->by_us ? e->container : "", e->error ? ": " : "",
+	snprintf(file, sizeof(file), "%s%s%s%s%s%s", safe, e->by_us ? " (by jeprof-ctl)" : "",
+		 foreign ? " in " : "", foreign ? e->container : "", e->error ? ": " : "",
 		 e->error ? e->error : "");
-}
-
-static int print_row(const struct args *args, const struct ops_watch_event *e, struct err *err)
-{
-	char comm[PROC_COMM_SIZE * 4], who[PROC_COMM_SIZE * 4 + 16], when[32], took[32], size[16],
-		file[FILE_SHOWN + 256];
-
-	show_time(args, e, when, sizeof(when));
-	snprintf(who, sizeof(who), "%d (%s)", e->pid, output_safe(e->comm, comm, sizeof(comm)));
-	show_duration(e->duration_us, took, sizeof(took));
-	show_file(e, file, sizeof(file));
 	return out_line(err, "%s" LINE_FORMAT "%s",
 			out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when, who,
 			watch_kind_name(e->kind),
@@ -149,29 +135,6 @@ static void on_note(void *ctx, const char *line)
 		fprintf(stderr, "jeprof-ctl: %s\n", output_safe(line, safe, sizeof(safe)));
 }
 
-static void print_summary(const struct args *args, const struct ops_watch_summary *sum)
-{
-	if (args->quiet)
-		return;
-	fprintf(stderr, "%" PRIu64 " dumps, %" PRIu64 " failed, %" PRIu64 " lost\n", sum->events,
-		sum->failed, sum->lost);
-	if (sum->skipped || sum->commands_failed)
-		fprintf(stderr,
-			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "
-			"waiting\n",
-			sum->commands_failed, sum->skipped);
-}
-
-static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err *err)
-{
-	if (several_pids(args, pids, n, err))
-		return -1;
-	if (args->all == (*n > 0))
-		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")
-				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES, .name = "watch");
-	return 0;
-}
-
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
@@ -199,12 +162,24 @@ static int run(const struct args *args, struct err *err)
 	if (args->on_event && args->on_event_exec)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-dump",
 				 .what = "--on-dump-exec");
-	if (take_pids(args, pids, &request.n_pids, err) || signals_open(&stop, err))
+	if (several_pids(args, pids, &request.n_pids, err))
+		return -1;
+	if (args->all == (request.n_pids > 0))
+		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")
+				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES, .name = "watch");
+	if (signals_open(&stop, err))
 		return -1;
 	request.stop_fd = stop.fd;
 	ret = ops_watch(&request, &sum, err);
-	if (!ret || sum.events)
-		print_summary(args, &sum);
+	if (args->quiet || (ret && !sum.events))
+		return ret;
+	fprintf(stderr, "%" PRIu64 " dumps, %" PRIu64 " failed, %" PRIu64 " lost\n", sum.events,
+		sum.failed, sum.lost);
+	if (sum.skipped || sum.commands_failed)
+		fprintf(stderr,
+			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "
+			"waiting\n",
+			sum.commands_failed, sum.skipped);
 	return ret;
 }
 

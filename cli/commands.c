@@ -48,16 +48,6 @@ static int print_options(const struct option_def *o, struct err *err)
 	return 0;
 }
 
-/* Print the group title, if this command is the first of a group. */
-static int print_title(const struct command *command, struct err *err)
-{
-	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
-		if (groups[i].first == command)
-			return out_line(err, "\n%s", groups[i].title);
-	}
-	return 0;
-}
-
 int help_all(struct err *err)
 {
 	if (out_line(err, "usage: jeprof-ctl [options] COMMAND [PID...] [options]\n\n"
@@ -66,9 +56,13 @@ int help_all(struct err *err)
 	for (size_t i = 0; commands[i]; i++) {
 		char left[64];
 
+		for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+			if (groups[g].first == commands[i] &&
+			    out_line(err, "\n%s", groups[g].title))
+				return -1;
+		}
 		snprintf(left, sizeof(left), "%s %s", commands[i]->name, commands[i]->words);
-		if (print_title(commands[i], err) ||
-		    out_line(err, "  %-24s %s", left, commands[i]->help))
+		if (out_line(err, "  %-24s %s", left, commands[i]->help))
 			return -1;
 	}
 	if (out_line(err, "\nOptions of every command:") || print_options(global_options, err))

@@ -129,18 +129,6 @@ const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_
 
 /* --- the difference --- */
 
-static void fill_row(const struct profile_change *c, const char *name, struct table_row *row)
-{
-	snprintf(row->cell[0], TABLE_CELL_SIZE, "%s", c->significant ? "*" : " ");
-	growth_bytes(c->after - c->before, row->cell[1], TABLE_CELL_SIZE);
-	growth_bytes(profile_change_error(c), row->cell[2], TABLE_CELL_SIZE);
-	row->cell[2][0] = ' '; /* an error has no sign */
-	growth_bytes(c->before, row->cell[3], TABLE_CELL_SIZE);
-	growth_bytes(c->after, row->cell[4], TABLE_CELL_SIZE);
-	row->cell[3][0] = row->cell[4][0] = ' ';
-	name_text(name, row->cell[5], TABLE_CELL_SIZE);
-}
-
 static int print_functions(const struct ops_diff *d, struct err *err)
 {
 	static const char *const titles[] = { " ",	 "GROWTH", " ERROR",
@@ -153,8 +141,16 @@ static int print_functions(const struct ops_diff *d, struct err *err)
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_change *c = &d->functions.v[i];
+		char(*cell)[TABLE_CELL_SIZE] = rows[i].cell;
 
-		fill_row(c, d->series.all.symbols->functions[c->at].name, &rows[i]);
+		snprintf(cell[0], TABLE_CELL_SIZE, "%s", c->significant ? "*" : " ");
+		growth_bytes(c->after - c->before, cell[1], TABLE_CELL_SIZE);
+		growth_bytes(profile_change_error(c), cell[2], TABLE_CELL_SIZE);
+		cell[2][0] = ' '; /* an error has no sign */
+		growth_bytes(c->before, cell[3], TABLE_CELL_SIZE);
+		growth_bytes(c->after, cell[4], TABLE_CELL_SIZE);
+		cell[3][0] = cell[4][0] = ' ';
+		name_text(d->series.all.symbols->functions[c->at].name, cell[5], TABLE_CELL_SIZE);
 	}
 	return table_print(titles, 6, rows, n, err);
 }
@@ -205,23 +201,6 @@ static const char *time_text(const struct ops_diff *d, int64_t ns, char *buf, si
 	return buf;
 }
 
-static int print_head(const struct ops_diff *d, struct err *err)
-{
-	char growth[24], before[24], after[24], where[80], times[2][32];
-
-	if (d->stacks.n)
-		snprintf(where, sizeof(where), "in %zu function%s and %zu stack%s", d->functions.n,
-			 d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s");
-	return out_line(err, "%s: %s, from %s%s to %s%s, %s",
-			d->series.type == PROFILE_ALLOC_SPACE ? "allocated" : "in use",
-			growth_bytes(d->after - d->before, growth, sizeof(growth)),
-			growth_bytes(d->before, before, sizeof(before)) + 1,
-			time_text(d, d->before_ns, times[0], sizeof(times[0])),
-			growth_bytes(d->after, after, sizeof(after)) + 1,
-			time_text(d, d->after_ns, times[1], sizeof(times[1])),
-			d->stacks.n ? where : "and no stack changed");
-}
-
 int growth_folded(const struct args *args, size_t n, struct err *err)
 {
 	char text[PROFILE_FOLD_TEXT_SIZE];
@@ -234,9 +213,19 @@ int growth_folded(const struct args *args, size_t n, struct err *err)
 
 int growth_print(const struct args *args, const struct ops_diff *d, struct err *err)
 {
+	char growth[24], before[24], after[24], times[2][32], where[80] = "and no stack changed";
 	char coverage[PROFILE_COVERAGE_SIZE];
 
-	if (print_head(d, err) ||
+	if (d->stacks.n)
+		snprintf(where, sizeof(where), "in %zu function%s and %zu stack%s", d->functions.n,
+			 d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s");
+	if (out_line(err, "%s: %s, from %s%s to %s%s, %s",
+		     d->series.type == PROFILE_ALLOC_SPACE ? "allocated" : "in use",
+		     growth_bytes(d->after - d->before, growth, sizeof(growth)),
+		     growth_bytes(d->before, before, sizeof(before)) + 1,
+		     time_text(d, d->before_ns, times[0], sizeof(times[0])),
+		     growth_bytes(d->after, after, sizeof(after)) + 1,
+		     time_text(d, d->after_ns, times[1], sizeof(times[1])), where) ||
 	    (profile_coverage_text(&d->coverage, coverage) && out_line(err, "AFTER %s", coverage)))
 		return -1;
 	if (!d->stacks.n)
@@ -255,13 +244,6 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 
 /* --- formats --- */
 
-/* raw holds counts, which are never negative. */
-static int no_raw(struct err *err)
-{
-	err_raise(err, ERROR_RAW_HOLDS_A_PROFILE);
-	return err_advise(err, FIX_CONVERT_A_PROFILE);
-}
-
 int growth_formats(const char *names, unsigned int *formats, struct err *err)
 {
 	unsigned int found = 0;
@@ -276,20 +258,15 @@ int growth_formats(const char *names, unsigned int *formats, struct err *err)
 		format = profile_format_by_name(name);
 		if (format == PROFILE_FORMAT_NONE && len)
 			return profile_format_unknown(name, "", err);
-		if (format == PROFILE_FORMAT_RAW)
-			return no_raw(err);
+		/* raw holds counts, which are never negative. */
+		if (format == PROFILE_FORMAT_RAW) {
+			err_raise(err, ERROR_RAW_HOLDS_A_PROFILE);
+			return err_advise(err, FIX_CONVERT_A_PROFILE);
+		}
 		found |= len ? 1u << format : 0;
 	}
 	*formats = found;
 	return 0;
-}
-
-static int path_of(const char *stem, int format, char **path, struct err *err)
-{
-	return asprintf(path, "%s%s", stem,
-			profile_format_info((enum profile_format)format)->suffix) < 0
-		       ? err_no_memory(err)
-		       : 0;
 }
 
 int growth_paths(unsigned int formats, const char *stem, struct growth_paths *paths,
@@ -298,9 +275,10 @@ int growth_paths(unsigned int formats, const char *stem, struct growth_paths *pa
 	for (int i = 0; i < PROFILE_FORMATS; i++) {
 		if (!(formats & 1u << i))
 			continue;
-		if (path_of(stem, i, &paths->v[paths->n], err)) {
+		if (asprintf(&paths->v[paths->n], "%s%s", stem,
+			     profile_format_info((enum profile_format)i)->suffix) < 0) {
 			paths->v[paths->n] = NULL;
-			return -1;
+			return err_no_memory(err);
 		}
 		paths->n++;
 	}
@@ -326,25 +304,22 @@ int growth_check_files(const struct args *args, unsigned int formats, const char
 	return 0;
 }
 
-static int write_difference(const struct args *args, const struct ops_diff *d, int format,
-			    const char *path, struct err *err)
-{
-	char safe[4096];
-
-	if (ops_diff_write(d, (enum profile_format)format, path, args->force, -1, err))
-		return -1;
-	return args->json ? 0
-			  : out_line(err, "%s%s", output_safe(path, safe, sizeof(safe)),
-				     args->quiet ? "" : " (the difference)");
-}
-
 int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *d,
 		 const struct growth_paths *paths, struct err *err)
 {
+	char safe[4096];
 	size_t n = 0;
 
 	for (int i = 0; i < PROFILE_FORMATS; i++) {
-		if (formats & 1u << i && write_difference(args, d, i, paths->v[n++], err))
+		const char *path;
+
+		if (!(formats & 1u << i))
+			continue;
+		path = paths->v[n++];
+		if (ops_diff_write(d, (enum profile_format)i, path, args->force, -1, err))
+			return -1;
+		if (!args->json && out_line(err, "%s%s", output_safe(path, safe, sizeof(safe)),
+					    args->quiet ? "" : " (the difference)"))
 			return -1;
 	}
 	return 0;

@@ -182,43 +182,31 @@ int out_change(const struct args *args, const char *name, const struct ops_chang
 			change->after ? "true" : "false", who);
 }
 
-static int print_error(const struct err *err)
-{
-	struct err unwritten = ERR_INIT;
-
-	return out_json(api_error(err), &unwritten) || out_flush(&unwritten);
-}
-
-/* For scripts that read the output meant for people. */
-static void print_ids(const struct err *err)
-{
-	const char *wanted = getenv("JEPROF_CTL_ERROR_IDS");
-	char name[ERR_NAME_SIZE];
-
-	if (!wanted || !*wanted)
-		return;
-	fputs("  [", stderr);
-	for (size_t i = 0; i < ERR_DEPTH && err->ids[i]; i++)
-		fprintf(stderr, "%s%s", i ? " " : "", err_name(err->ids[i], name));
-	for (size_t i = 0; i < ERR_FIXES && err->fixes[i]; i++)
-		fprintf(stderr, "%s%s", i ? " " : "; fix: ", fix_name(err->fixes[i], name));
-	fputs("]\n", stderr);
-}
-
 int out_error(const struct args *args, const struct err *err)
 {
-	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
+	const char *ids_wanted = getenv("JEPROF_CTL_ERROR_IDS");
+	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
+	struct err unwritten = ERR_INIT;
 
 	/* The reader closed the pipe, as head(1) does: only the exit status says so. */
 	if (err->code == ERR_OUTPUT && err->sys == EPIPE)
 		return err_exit_status(err->code);
-	if (args->json && !ferror(stdout) && !print_error(err))
+	if (args->json && !ferror(stdout) && !out_json(api_error(err), &unwritten) &&
+	    !out_flush(&unwritten))
 		return err_exit_status(err->code);
 	fprintf(stderr, "%sjeprof-ctl:%s %s\n", out_ink(args, STDERR_FILENO, INK_RED),
 		out_ink(args, STDERR_FILENO, INK_NONE), err_text(err, text, sizeof(text)));
 	if (err->fixes[0])
 		fprintf(stderr, "  fix: %s\n", fix_text(err, fix, sizeof(fix)));
-	print_ids(err);
+	/* For scripts that read the output meant for people. */
+	if (ids_wanted && *ids_wanted) {
+		fputs("  [", stderr);
+		for (size_t i = 0; i < ERR_DEPTH && err->ids[i]; i++)
+			fprintf(stderr, "%s%s", i ? " " : "", err_name(err->ids[i], name));
+		for (size_t i = 0; i < ERR_FIXES && err->fixes[i]; i++)
+			fprintf(stderr, "%s%s", i ? " " : "; fix: ", fix_name(err->fixes[i], name));
+		fputs("]\n", stderr);
+	}
 	return err_exit_status(err->code);
 }
 

@@ -134,22 +134,24 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 }
 
 /* At most two options that replace the table may be given, and one of them must be a format. */
-static int check_ways(const struct args *args, const struct report *r, const char *format,
+static int check_ways(const struct args *args, const struct report *r, const char *name,
 		      struct err *err)
 {
+	char format[64];
 	const char *const ways[] = {
 		args->peek   ? "--peek"
 		: args->tree ? "--tree"
 			     : NULL,
 		args->list ? "--list" : NULL,
 		args->traces ? "--traces" : NULL,
-		format && (r->kind != REPORT_TREE || args->list || args->traces) ? format : NULL,
+		name && (r->kind != REPORT_TREE || args->list || args->traces) ? format : NULL,
 		args->json && (r->kind == REPORT_FORMAT || args->peek || args->list || args->traces)
 			? "--json"
 			: NULL,
 	};
 	const char *one = NULL;
 
+	snprintf(format, sizeof(format), "-f %s", name ? name : "");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		if (one && ways[i])
 			return err_raise(err, ERROR_EXCLUSIVE, .name = one, .what = ways[i]);
@@ -166,16 +168,6 @@ int report_check_stacks(const struct args *args, const char *name, struct err *e
 	return args->max_stacks && (format == PROFILE_FORMAT_NONE || format == PROFILE_FORMAT_RAW)
 		       ? err_raise(err, ERROR_MAX_STACKS_WITHOUT_FORMAT)
 		       : 0;
-}
-
-static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
-{
-	char format[64];
-
-	if (read_kind(args, name, r, err) || report_check_stacks(args, name, err))
-		return -1;
-	snprintf(format, sizeof(format), "-f %s", name ? name : "");
-	return check_ways(args, r, name ? format : NULL, err);
 }
 
 int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
@@ -223,29 +215,6 @@ static int read_fraction(const char *text, double *fraction, struct err *err)
 	return 0;
 }
 
-/* A number is jemalloc's number of a thread; anything else is the name of threads. */
-static void read_thread(const struct args *args, struct profile_options *options)
-{
-	struct err ignored;
-	int64_t n = 0;
-
-	if (!args->thread)
-		return;
-	options->only_thread = true;
-	if (text_int_parse(args->thread, 0, INT64_MAX, &n, &ignored))
-		options->thread_name = args->thread;
-	options->thread = (uint64_t)n;
-}
-
-static size_t rows_of(const struct args *args, enum report_kind kind)
-{
-	if (args->nodecount >= 0)
-		return (size_t)args->nodecount;
-	if (kind == REPORT_JEPROF || kind == REPORT_TRACES)
-		return 0;
-	return kind == REPORT_TEXT && !args->json ? ROWS_READ : ROWS;
-}
-
 static int read_line(const struct args *args, const char *format, struct report *r,
 		     struct ops_report_request *request, struct err *err)
 {
@@ -255,16 +224,28 @@ static int read_line(const struct args *args, const char *format, struct report 
 		[PROFILE_BY_FILE] = "file",
 		[PROFILE_BY_ADDRESS] = "address",
 	};
+	struct err ignored;
+	int64_t n = 0;
 
-	if (read_format(args, format, r, err) || read_type(args, r, err) ||
+	if (read_kind(args, format, r, err) || report_check_stacks(args, format, err) ||
+	    check_ways(args, r, format, err) || read_type(args, r, err) ||
 	    read_grain(args, &request->grain, err) ||
 	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
 	    report_symbols(args, &request->symbols, err))
 		return -1;
-	read_thread(args, &request->options);
+	/* A number is jemalloc's number of a thread; anything else is the name of threads. */
+	if (args->thread) {
+		request->options.only_thread = true;
+		if (text_int_parse(args->thread, 0, INT64_MAX, &n, &ignored))
+			request->options.thread_name = args->thread;
+		request->options.thread = (uint64_t)n;
+	}
 	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
 	r->options.by_cum = args->cum;
-	r->options.node_count = rows_of(args, r->kind);
+	r->options.node_count = args->nodecount >= 0 ? (size_t)args->nodecount
+				: r->kind == REPORT_JEPROF || r->kind == REPORT_TRACES ? 0
+				: r->kind == REPORT_TEXT && !args->json		       ? ROWS_READ
+										       : ROWS;
 	r->options.how_all = "-n 0 shows all";
 	r->options.how_folded = REPORT_HOW_FOLDED;
 	r->options.edge_fraction = args->peek ? 0 : 0.001;
@@ -273,43 +254,6 @@ static int read_line(const struct args *args, const char *format, struct report 
 	r->options.thread = request->options.thread;
 	r->options.thread_name = request->options.thread_name;
 	return 0;
-}
-
-/* A file has neither colors nor a width. */
-static void look_at_terminal(const struct args *args, struct report *r)
-{
-	if (args_to_file(args))
-		return;
-	r->options.columns = out_size().columns;
-	r->options.color = out_has_color(args, STDOUT_FILENO);
-}
-
-static void fill_request(const struct args *args, struct report *r,
-			 struct ops_report_request *request)
-{
-	request->add_snapshots = args->sum;
-	request->base = args->base;
-	request->jeprof = r->kind == REPORT_JEPROF;
-	request->symbols.as_found = request->symbols.by_address = request->jeprof;
-	request->whole = (r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION) ||
-			 r->kind == REPORT_LIST;
-	request->drop_negative = args->drop_negative;
-	if (r->kind != REPORT_FORMAT && r->kind != REPORT_JEPROF)
-		request->fold = report_fold(args, &r->fold);
-	request->filter = (struct profile_filter){
-		.focus = args->focus,
-		.ignore = args->ignore,
-		.show = args->show,
-		.hide = args->hide,
-		.retain = args->retain,
-		.exclude = args->exclude,
-		.keep_allocator = args->keep_allocator ||
-				  (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_RAW),
-	};
-	/* A format that holds every type also distinguishes threads. */
-	if (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_PPROF &&
-	    !request->options.only_thread)
-		request->options.by_thread = true;
 }
 
 static int choose_type(struct report *r, struct err *err)
@@ -365,14 +309,6 @@ static int report_list(const struct report *r, const struct profile_table *table
 		       : 0;
 }
 
-static int report_tree(const struct report *r, const struct profile_table *table, FILE *out,
-		       struct err *err)
-{
-	return profile_report_tree(&r->data.profile, table, &r->options, r->args->peek, out, err)
-		       ? no_match(r, err)
-		       : 0;
-}
-
 static int write_report(FILE *out, const void *ctx, struct err *err)
 {
 	_cleanup_(profile_table_fini) struct profile_table table = { 0 };
@@ -404,7 +340,9 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 	if (r->kind == REPORT_TRACES)
 		return profile_report_traces(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)
-		return report_tree(r, &table, out, err);
+		return profile_report_tree(p, &table, &r->options, r->args->peek, out, err)
+			       ? no_match(r, err)
+			       : 0;
 	return profile_report_text(p, &table, &r->options, out, err);
 }
 
@@ -474,20 +412,6 @@ static int take_dump(struct dumps *d, const struct args *args, const struct targ
 	return 0;
 }
 
-static int find_processes(struct dumps *d, const struct args *args, struct err *err)
-{
-	if (several_find(args, NULL, &d->of, err))
-		return -1;
-	if (d->of.n > 1 && args->save && !ops_names_folder(args->save)) {
-		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)d->of.n, .path = args->save);
-		return err_advise(err, FIX_SAVE_TO_FOLDER);
-	}
-	d->names = calloc(d->of.n, sizeof(*d->names));
-	d->memory = calloc(d->of.n, sizeof(*d->memory));
-	d->warnings = calloc(d->of.n, sizeof(*d->warnings));
-	return d->names && d->memory && d->warnings ? 0 : err_no_memory(err);
-}
-
 /*
  * Dump every process that can be dumped; report and count failures. `plain` is the command line
  * for these errors, without --json, which prints a single document. Returns 0; without any dump,
@@ -497,8 +421,17 @@ static int take_dumps(struct dumps *d, const struct args *args, const struct arg
 		      struct err *err)
 {
 	if ((args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
-	    find_processes(d, plain, err))
+	    several_find(plain, NULL, &d->of, err))
 		return -1;
+	if (d->of.n > 1 && plain->save && !ops_names_folder(plain->save)) {
+		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)d->of.n, .path = plain->save);
+		return err_advise(err, FIX_SAVE_TO_FOLDER);
+	}
+	d->names = calloc(d->of.n, sizeof(*d->names));
+	d->memory = calloc(d->of.n, sizeof(*d->memory));
+	d->warnings = calloc(d->of.n, sizeof(*d->warnings));
+	if (!d->names || !d->memory || !d->warnings)
+		return err_no_memory(err);
 	for (size_t i = 0; i < d->of.n; i++) {
 		const struct target *t = &d->of.v[i];
 		struct err why = ERR_INIT;
@@ -574,23 +507,20 @@ const char *report_format_asked(const struct args *args)
 	return format_of(args->output);
 }
 
-static int unknown_suffix(const char *path, struct err *err)
+int report_infer_format(struct args *args, struct err *err)
 {
 	char list[512] = "";
 	size_t used = 0;
 
+	if (!args->report_format && args->output)
+		args->report_format = format_of(args->output);
+	if (args->report_format || !args->output)
+		return 0;
 	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
 					 profile_format_info((enum profile_format)i)->suffix);
-	err_raise(err, ERROR_FORMAT_NOT_INFERRED, .path = path);
+	err_raise(err, ERROR_FORMAT_NOT_INFERRED, .path = args->output);
 	return err_advise(err, FIX_NAME_A_SUFFIX, .text = list);
-}
-
-int report_infer_format(struct args *args, struct err *err)
-{
-	if (!args->report_format && args->output)
-		args->report_format = format_of(args->output);
-	return args->report_format || !args->output ? 0 : unknown_suffix(args->output, err);
 }
 
 static int prepare(const struct args *args, const char *format, struct report *r,
@@ -598,8 +528,34 @@ static int prepare(const struct args *args, const char *format, struct report *r
 {
 	if (read_line(args, format, r, request, err))
 		return -1;
-	fill_request(args, r, request);
-	look_at_terminal(args, r);
+	request->add_snapshots = args->sum;
+	request->base = args->base;
+	request->jeprof = r->kind == REPORT_JEPROF;
+	request->symbols.as_found = request->symbols.by_address = request->jeprof;
+	request->whole = (r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION) ||
+			 r->kind == REPORT_LIST;
+	request->drop_negative = args->drop_negative;
+	if (r->kind != REPORT_FORMAT && r->kind != REPORT_JEPROF)
+		request->fold = report_fold(args, &r->fold);
+	request->filter = (struct profile_filter){
+		.focus = args->focus,
+		.ignore = args->ignore,
+		.show = args->show,
+		.hide = args->hide,
+		.retain = args->retain,
+		.exclude = args->exclude,
+		.keep_allocator = args->keep_allocator ||
+				  (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_RAW),
+	};
+	/* A format that holds every type also distinguishes threads. */
+	if (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_PPROF &&
+	    !request->options.only_thread)
+		request->options.by_thread = true;
+	/* A file has neither colors nor a width. */
+	if (!args_to_file(args)) {
+		r->options.columns = out_size().columns;
+		r->options.color = out_has_color(args, STDOUT_FILENO);
+	}
 	return 0;
 }
 

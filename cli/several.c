@@ -50,31 +50,6 @@ static int add_named(struct several *s, pid_t pid, struct err *err)
 	return add(s, &t, err);
 }
 
-static int none_left(const struct args *args, const struct ops_matches *found, struct err *err)
-{
-	char given[ARGS_FILTER_SIZE];
-
-	args_filter_text(args, given, sizeof(given));
-	if (found->unseen == found->all) {
-		err_raise(err, ERROR_ALL_UNSEEN, .number = (int64_t)found->all, .name = given);
-		return geteuid() ? err_advise(err, FIX_RUN_AS_ROOT) : -1;
-	}
-	err_raise(err, ERROR_NONE_USES_JEMALLOC, .number = (int64_t)found->all, .name = given);
-	return err_advise(err, FIX_SEE_LIST);
-}
-
-static void say_who_is_left(const struct args *args, const struct ops_matches *found)
-{
-	if (args->quiet || args->json || found->n == found->all)
-		return;
-	fprintf(stderr, "%zu of %zu processes use%s jemalloc", found->n, found->all,
-		found->n == 1 ? "s" : "");
-	if (found->unseen)
-		fprintf(stderr, "; %zu could not be inspected%s", found->unseen,
-			geteuid() ? ", root can inspect them all" : "");
-	fputc('\n', stderr);
-}
-
 /*
  * Add the matches that use jemalloc. A single match is added whether it does or not: the command
  * reports what it lacks.
@@ -83,6 +58,7 @@ static int add_matching(struct several *s, const struct ops_filter *filter, stru
 {
 	_cleanup_(ops_match_fini) struct ops_matches found = { 0 };
 	const struct args *args = s->args;
+	char given[ARGS_FILTER_SIZE];
 
 	if (ops_match(filter, &found, err))
 		return -1;
@@ -90,9 +66,25 @@ static int add_matching(struct several *s, const struct ops_filter *filter, stru
 		return args_no_match(args, err);
 	if (found.n > 1 && ops_match_jemalloc(&found, args->debuginfod, -1, err))
 		return -1;
-	if (!found.n)
-		return none_left(args, &found, err);
-	say_who_is_left(args, &found);
+	if (!found.n) {
+		args_filter_text(args, given, sizeof(given));
+		if (found.unseen == found.all) {
+			err_raise(err, ERROR_ALL_UNSEEN, .number = (int64_t)found.all,
+				  .name = given);
+			return geteuid() ? err_advise(err, FIX_RUN_AS_ROOT) : -1;
+		}
+		err_raise(err, ERROR_NONE_USES_JEMALLOC, .number = (int64_t)found.all,
+			  .name = given);
+		return err_advise(err, FIX_SEE_LIST);
+	}
+	if (!args->quiet && !args->json && found.n != found.all) {
+		fprintf(stderr, "%zu of %zu processes use%s jemalloc", found.n, found.all,
+			found.n == 1 ? "s" : "");
+		if (found.unseen)
+			fprintf(stderr, "; %zu could not be inspected%s", found.unseen,
+				geteuid() ? ", root can inspect them all" : "");
+		fputc('\n', stderr);
+	}
 	for (size_t i = 0; i < found.n; i++) {
 		const struct target t = { .match = found.v[i], .named = found.all == 1 };
 
@@ -102,31 +94,25 @@ static int add_matching(struct several *s, const struct ops_filter *filter, stru
 	return 0;
 }
 
-static int find(struct several *s, struct err *err)
+int several_find(const struct args *args, const struct command *command, struct several *out,
+		 struct err *err)
 {
-	const struct args *args = s->args;
 	struct ops_filter filter;
 	int64_t pid;
 
-	s->v = calloc(PIDS_MAX, sizeof(*s->v));
-	if (!s->v)
+	*out = (struct several){ .args = args, .command = command };
+	out->v = calloc(PIDS_MAX, sizeof(*out->v));
+	if (!out->v)
 		return err_no_memory(err);
-	if (args->pid && add_named(s, (pid_t)args->pid, err))
+	if (args->pid && add_named(out, (pid_t)args->pid, err))
 		return -1;
 	for (size_t i = 0; i < args->n_words; i++) {
 		if (text_int_parse(args->words[i], 1, INT_MAX, &pid, err))
 			return err_within(err, ERROR_IN_PID);
-		if (add_named(s, (pid_t)pid, err))
+		if (add_named(out, (pid_t)pid, err))
 			return -1;
 	}
-	return args_filter(args, &filter) ? add_matching(s, &filter, err) : 0;
-}
-
-int several_find(const struct args *args, const struct command *command, struct several *out,
-		 struct err *err)
-{
-	*out = (struct several){ .args = args, .command = command };
-	return find(out, err);
+	return args_filter(args, &filter) ? add_matching(out, &filter, err) : 0;
 }
 
 void several_fini(const struct several *s)
@@ -171,27 +157,23 @@ static const char *who(const struct target *t, char *buf, size_t size)
 	return buf;
 }
 
-static int tell(const struct several *s, const struct target *t, struct err why)
-{
-	char comm[PROC_COMM_SIZE * 4];
-	struct err unwritten = ERR_INIT;
-
-	if (s->args->json) {
-		if (!out_json(api_error_of(&t->match, &why), &unwritten))
-			return err_exit_status(why.code);
-		why = unwritten;
-	}
-	output_safe(t->match.comm, comm, sizeof(comm));
-	if (!err_names(&why, t->match.pid))
-		err_within(&why, ERROR_IN_PROCESS, .pid = t->match.pid, .comm = comm);
-	return out_error(s->args, &why);
-}
-
 int several_failed(const struct several *s, const struct target *t, const struct err *why)
 {
 	bool ended = why->code == ERR_NOPROC || why->ids[0] == ERROR_TARGET_ENDED;
-	int status = tell(s, t, *why);
+	struct err told = *why, unwritten = ERR_INIT;
+	char comm[PROC_COMM_SIZE * 4];
+	int status;
 
+	if (s->args->json && !out_json(api_error_of(&t->match, &told), &unwritten)) {
+		status = err_exit_status(told.code);
+	} else {
+		if (s->args->json)
+			told = unwritten;
+		output_safe(t->match.comm, comm, sizeof(comm));
+		if (!err_names(&told, t->match.pid))
+			err_within(&told, ERROR_IN_PROCESS, .pid = t->match.pid, .comm = comm);
+		status = out_error(s->args, &told);
+	}
 	return ended && !t->named ? SEVERAL_ENDED : status;
 }
 
@@ -290,29 +272,20 @@ int several_each(const struct several *s, struct err *err)
 	return several_end(s, err) ? -1 : several_sum(s, &tally);
 }
 
-/* Refuse to write the output of all to one file. */
-static int check_names(const struct several *s, struct err *err)
-{
-	const struct args *args = s->args;
-
-	if (s->n < 2)
-		return 0;
-	if (args->output && !ops_names_folder(args->output)) {
-		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)s->n, .path = args->output);
-		return err_advise(err, FIX_NAME_A_FOLDER_FOR_ALL);
-	}
-	if (args->in_target && *args->in_target) {
-		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)s->n, .path = args->in_target);
-		return err_advise(err, FIX_LEAVE_OUT_THE_PATH);
-	}
-	return 0;
-}
-
 int several_run(const struct command *command, const struct args *args, struct err *err)
 {
 	_cleanup_(several_fini) struct several s = { 0 };
 
-	return several_find(args, command, &s, err) || check_names(&s, err)
-		       ? -1
-		       : command->run_several(&s, err);
+	if (several_find(args, command, &s, err))
+		return -1;
+	/* Refuse to write the output of all to one file. */
+	if (s.n > 1 && args->output && !ops_names_folder(args->output)) {
+		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)s.n, .path = args->output);
+		return err_advise(err, FIX_NAME_A_FOLDER_FOR_ALL);
+	}
+	if (s.n > 1 && args->in_target && *args->in_target) {
+		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)s.n, .path = args->in_target);
+		return err_advise(err, FIX_LEAVE_OUT_THE_PATH);
+	}
+	return command->run_several(&s, err);
 }
