@@ -123,16 +123,17 @@ static int print_conf(const struct args *args, const struct conf_lint *lint, str
 
 static int run_conf(const struct args *args, struct err *err)
 {
-	_cleanup_(cleanup_free) struct ops_conf *conf = calloc(1, sizeof(*conf));
+	_cleanup_(cleanup_free) struct ops_conf *conf = NULL;
 	struct ops_conf_request request = { .text = args->conf, .version = args->jemalloc };
 	struct ops_options options;
 
-	if (!conf)
-		return err_no_memory(err);
 	args_options(args, &options);
 	if ((args->pid || several_meant(args)) && args_pid(args, &options, &request.pid, err))
 		return -1;
 	request.start_time = options.start_time;
+	conf = calloc(1, sizeof(*conf));
+	if (!conf)
+		return err_no_memory(err);
 	if (ops_conf(&request, conf, err) || (args->json ? out_json(api_conf(args->conf, conf), err)
 							 : print_conf(args, &conf->lint, err)))
 		return -1;
