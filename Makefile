@@ -73,7 +73,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Compilation needs these; the goals below do not.
-ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check coverage check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and the package of ARCH_HEADERS have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -94,7 +94,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit check-long check-matrix \
+.PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit coverage check-long check-matrix \
 	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) $(FRONT) ## build build/jeprof-ctl
@@ -274,6 +274,12 @@ check-built: all victims $(UNIT)
 
 check-unit: $(UNIT) ## only the unit tests: no root needed, seconds
 	$(Q)B=$(B) tests/run unit $(UNIT)
+
+# A child that has become another user writes what it ran, too.
+coverage: ## lines and branches of each folder that the unit tests reach (build/cov; tests/coverage build/cov -v: each file)
+	$(Q)umask 0; mkdir -p build/cov && find build/cov -name '*.gcda' -delete && \
+		$(MAKE) --no-print-directory B=build/cov OPT='-O0 -g --coverage' check-unit
+	$(Q)tests/coverage build/cov
 
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours
