@@ -138,22 +138,27 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 	for (size_t i = 0; i < other->n_mappings; i++) {
 		const struct profile_mapping *m = &other->mappings[i];
 		uint32_t same = find_same(into, n, m);
-		struct profile_mapping *to;
 
 		delta[i] = 0;
-		if (same == PROFILE_NONE) {
-			if (add(into, n, &room, m, &above, &delta[i], err))
-				return -1;
-			continue;
+		if (same != PROFILE_NONE) {
+			delta[i] = into->mappings[same].start - m->start;
+		} else if (add(into, n, &room, m, &above, &delta[i], err)) {
+			into->n_mappings = n;
+			return -1;
 		}
-		to = &into->mappings[same];
-		delta[i] = to->start - m->start;
-		if (to->build_id && m->build_id)
+	}
+	/*
+	 * Taken for the same part: what one profile lacks is then unknown for both. Without build ids,
+	 * two files of one path differ only by their inodes. (Not before: a failure leaves all as it
+	 * was.)
+	 */
+	for (size_t i = 0; i < other->n_mappings; i++) {
+		const struct profile_mapping *m = &other->mappings[i];
+		uint32_t same = find_same(into, n, m);
+		struct profile_mapping *to = same < n ? &into->mappings[same] : NULL;
+
+		if (!to || (to->build_id && m->build_id))
 			continue;
-		/*
-		 * Taken for the same part: what one profile lacks is then unknown for both. Without
-		 * build ids, two files of one path differ only by their inodes.
-		 */
 		to->build_id = NULL;
 		if (to->inode && m->inode && m->inode != to->inode)
 			to->other_inode = m->inode;

@@ -243,6 +243,118 @@ static void test_counts(void **state)
 	profile_fini(&q);
 }
 
+#define NAMED(name) "--- symbol\n0x4010ff " name "\n---\n--- heap\n"
+
+/* Of two builds that nothing else tells apart: one address, two functions. */
+static void test_two_functions(void **state)
+{
+	static const struct {
+		const char *name;
+		bool same;
+	} cases[] = { { "fun", true }, { "fun (a.c)", true }, { "other", false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[2][sizeof(here) + 64];
+		struct profile p, q;
+		struct err err = ERR_INIT;
+
+		snprintf(text[0], sizeof(text[0]), NAMED("fun") "%s", here);
+		snprintf(text[1], sizeof(text[1]), NAMED("%s") "%s", cases[i].name, here);
+		p = parsed(text[0], false);
+		q = parsed(text[1], false);
+		assert_int_equal(profile_merge(&p, &q, &err), 0);
+		assert_int_equal(p.n_stacks, cases[i].same ? 2 : 4);
+		assert_int_equal(p.n_addresses, cases[i].same ? 2 : 3);
+		assert_true(profile_total(&p, PROFILE_INUSE_SPACE) == 56);
+		assert_string_equal(
+			p.symbols
+				->functions[p.symbols->lines[p.symbols->locations[0].first]
+						    .function]
+				.name,
+			"fun");
+		profile_fini(&p);
+		profile_fini(&q);
+	}
+}
+
+/* What is known of the files, the time and the rates of both. */
+static void test_both(void **state)
+{
+	struct profile p = parsed(here, false), q = parsed(there, false);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	p.written_ns = 7;
+	q.written_ns = 5;
+	q.mappings[0].inode = 0;
+	q.mappings[1].inode = 77;
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	assert_int_equal(p.written_ns, 5);
+	assert_int_equal(p.mappings[0].other_inode, 0);
+	assert_int_equal(p.mappings[1].inode, 2);
+	assert_int_equal(p.mappings[1].other_inode, 77);
+	assert_false(p.rates_differ);
+	q.written_ns = 0;
+	q.period = 2;
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	assert_int_equal(p.written_ns, 5);
+	assert_true(p.rates_differ);
+	q.period = 1;
+	assert_int_equal(profile_merge(&q, &p, &err), 0);
+	assert_true(q.rates_differ);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+/* There is no place for the last mapping: nothing is as if the others had been added. */
+static void test_no_place(void **state)
+{
+	static const char huge[] =
+		HEAD "1: 1 [0: 0] @ 0x401100\n\nMAPPED_LIBRARIES:\n401000-402000 r-xp 1000 0:0 9 "
+		     "/bin/prog\n"
+		     "500000-501000 r-xp 0 0:0 3 /lib/new.so\n"
+		     "7000000-ffffffffffff0000 r-xp 0 0:0 4 /lib/huge.so\n";
+	char text[sizeof(here) + 64];
+	struct profile p, q = parsed(huge, false);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s# build-id 401000-402000 aa\n", here);
+	p = parsed(text, false);
+	assert_int_equal(profile_merge(&p, &q, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_MAPPINGS_OVERLAP);
+	assert_int_equal(p.n_mappings, 2);
+	assert_int_equal(p.mappings[0].other_inode, 0);
+	assert_string_equal(p.mappings[0].build_id, "aa");
+	assert_int_equal(p.n_stacks, 2);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+/* They outlive the profile that they are of. */
+static void test_facts(void **state)
+{
+	char text[sizeof(here) + 128];
+	struct profile p, q = parsed(here, false);
+	struct err err;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s# pid 7\n# comm c\n# host h\n# version v\n# time_ns 9\n",
+		 here);
+	p = parsed(text, false);
+	assert_int_equal(profile_keep_facts(&q, &p.facts, &err), 0);
+	assert_ptr_not_equal(q.facts.comm, p.facts.comm);
+	profile_fini(&p);
+	assert_int_equal(q.facts.pid, 7);
+	assert_int_equal(q.facts.time_ns, 9);
+	assert_string_equal(q.facts.comm, "c");
+	assert_string_equal(q.facts.host, "h");
+	assert_string_equal(q.facts.version, "v");
+	assert_null(q.facts.explain);
+	profile_fini(&q);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -250,7 +362,9 @@ int main(void)
 		cmocka_unit_test(test_variance),     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_one_build_id), cmocka_unit_test(test_in_the_way),
 		cmocka_unit_test(test_threads),	     cmocka_unit_test(test_names),
-		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_counts),	     cmocka_unit_test(test_two_functions),
+		cmocka_unit_test(test_both),	     cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_facts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
