@@ -388,36 +388,91 @@ static void test_facts(void **state)
 	profile_fini(&p);
 }
 
+#define CODE "heap_v2/1\nMAPPED_LIBRARIES:\n1000-2000 r-xp 0 0:0 1 /a\n"
+#define X64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct {
+	const char *text, *said;
+} refused[] = {
+	{ "", "it is empty" },
+	{ "\n", "line 1, byte 0: not a heap profile" },
+	{ "ELF\x7f\x01\x02", "line 1, byte 0: not a heap profile" },
+	{ "heap_v2/x\n", "not a heap profile" },
+	{ "heap_v2/99999999999999999999\n", "not a heap profile" },
+	{ "heap_v2/1024", "the last line has no newline" },
+	{ "heap_v2/1024\n@ 0x1\n", "line 2, byte 13: no counts follow" },
+	{ "heap_v2/1024\n@ 0x1\n@ 0x2\n t*: 1: 1 [0: 0]\n", "line 3, byte 19: no counts" },
+	{ "heap_v2/1024\n@ 0xg\n", "line 2, byte 13: not an address" },
+	{ "heap_v2/1024\n@ 0x1ffffffffffffffff\n", "not an address" },
+	{ "heap_v2/1024\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n", "not the counts" },
+	{ "heap_v2/1024\n@ 0x1\n t*: -1: 1 [0: 0]\n", "not the counts" },
+	{ "heap_v2/1024\n@ 0x1\n t*: 1: 0 [0: 0]\n", "objects without a size" },
+	{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is truncated)" },
+	{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: 0] x\n", "unexpected text after the counts" },
+	{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
+	{ "heap profile: 1: 8 [0: 0] @ heap_v3/1024\n", "not a heap profile of jemalloc" },
+	{ "heap profile: 1: 8 [0: 0] @ heap_v2/1\nx\n", "line 2, byte 38: not a line" },
+	{ "--- symbol\n0x1 a\n", "line 2, byte 11: the file ends before the profile" },
+	{ "--- symbol\n0x1 a\n---\n--- heap\n", "line 4, byte 21: the file ends before" },
+	{ "--- symbol\n0x1\n---\nheap_v2/1\n", "line 2, byte 11: not an address and" },
+	{ "--- symbol\n#0x1 a\n---\nheap_v2/1\n", "line 2, byte 11: not a call" },
+	{ "heap_v2/0\n", "not a heap profile" },
+	{ "heap profile: 1: 8 [0: 0] @ heap/\n", "not a heap profile" },
+	{ "heap profile: 1: 8 [0: 0] @ heap/2x\n", "not a heap profile" },
+	{ "heap profile: 1: 8 [0: 0] heap/2\n", "not a heap profile" },
+	{ "heap profile: 1: 8 [0: 0] @ heap/2\n1: 8 [0: 0] @ 0x\n", "not an address" },
+	{ "heap profile: 1: 8 [0: 0] @ heap/2\n1: 8 [0: 0] 0x1\n", "not a line" },
+	/* So small a part of a sample that it would stand for infinitely many. */
+	{ "heap_v2/18446744073709551615\n@ 0x1\n t*: 18446744073709551615: 1 [0: 0]\n",
+	  "objects without a size" },
+	{ "heap_v2/1\n@ 0x1\n tx: 1: 1 [0: 0]\n", "not the counts of a thread" },
+	{ "heap_v2/1\nMAPPED_LIBRARIES:\n# pid x\n", "line 3, byte 28: not a number" },
+	{ "heap_v2/1\nMAPPED_LIBRARIES:\n# pid 9223372036854775808\n", "not a number" },
+	{ CODE "# build-id 1000\n", "not the build id of a mapping" },
+	{ CODE "# build-id 1000-2000\n", "not the build id of a mapping" },
+	{ CODE "# build-id 1000-2000 00fg\n", "not a build id" },
+	{ CODE "# build-id 1000-2000 " X64 X64 "0\n", "not a build id" },
+	{ CODE "1fff-3000 r-xp 0 0:0 1 /b\n", "line 4, byte 54: a mapping that is not above" },
+	{ CODE "0-1000 r-xp 0 0:0 1 /b\n", "a mapping that is not above the last" },
+	{ CODE "2000-2000 r-xp 0 0:0 1 /b\n", "not a line of" },
+	{ CODE "2000-3000 r-xp 0 0:0 /b\n", "not a line of" },
+	{ CODE "2000-3000 r-x\n", "not a line of" },
+	{ "heap_v2/1\nMAPPED_LIBRARIES:\n2000-1000 r-xp 0 0:0 0\n",
+	  "line 3, byte 28: not a line of" },
+};
+
 static void test_bad(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct profile p = { .period = 77 };
+		struct err err = ERR_INIT;
+
+		if (!profile_parse(&p, refused[i].text, strlen(refused[i].text), NULL, &err))
+			fail_msg("'%s' is not refused", refused[i].text);
+		assert_int_equal(err.code, ERR_FAILED);
+		if (!strstr(said(&err), refused[i].said))
+			fail_msg("'%s' says '%s', not '%s'", refused[i].text, said(&err),
+				 refused[i].said);
+		assert_int_equal(p.period, 77);
+		assert_same_in_pieces(refused[i].text, strlen(refused[i].text));
+	}
+}
+
+/* A byte 0 ends every text in C: it cannot be part of one. */
+static void test_no_text(void **state)
 {
 	static const struct {
 		const char *text, *said;
+		size_t len;
 	} bad[] = {
-		{ "", "it is empty" },
-		{ "\n", "line 1, byte 0: not a heap profile" },
-		{ "ELF\x7f\x01\x02", "line 1, byte 0: not a heap profile" },
-		{ "heap_v2/x\n", "not a heap profile" },
-		{ "heap_v2/99999999999999999999\n", "not a heap profile" },
-		{ "heap_v2/1024", "the last line has no newline" },
-		{ "heap_v2/1024\n@ 0x1\n", "line 2, byte 13: no counts follow" },
-		{ "heap_v2/1024\n@ 0x1\n@ 0x2\n t*: 1: 1 [0: 0]\n", "line 3, byte 19: no counts" },
-		{ "heap_v2/1024\n@ 0xg\n", "line 2, byte 13: not an address" },
-		{ "heap_v2/1024\n@ 0x1ffffffffffffffff\n", "not an address" },
-		{ "heap_v2/1024\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n", "not the counts" },
-		{ "heap_v2/1024\n@ 0x1\n t*: -1: 1 [0: 0]\n", "not the counts" },
-		{ "heap_v2/1024\n@ 0x1\n t*: 1: 0 [0: 0]\n", "objects without a size" },
-		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is truncated)" },
-		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: 0] x\n", "unexpected text after the counts" },
-		{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
-		{ "heap profile: 1: 8 [0: 0] @ heap_v3/1024\n", "not a heap profile of jemalloc" },
-		{ "heap profile: 1: 8 [0: 0] @ heap_v2/1\nx\n", "line 2, byte 38: not a line" },
-		{ "--- symbol\n0x1 a\n", "line 2, byte 11: the file ends before the profile" },
-		{ "--- symbol\n0x1 a\n---\n--- heap\n", "line 4, byte 21: the file ends before" },
-		{ "--- symbol\n0x1\n---\nheap_v2/1\n", "line 2, byte 11: not an address and" },
-		{ "--- symbol\n#0x1 a\n---\nheap_v2/1\n", "line 2, byte 11: not a call" },
-		{ "heap_v2/1\nMAPPED_LIBRARIES:\n# pid x\n", "line 3, byte 28: not a number" },
-		{ "heap_v2/1\nMAPPED_LIBRARIES:\n2000-1000 r-xp 0 0:0 0\n",
-		  "line 3, byte 28: not a line of" },
+#define WITH(text, said) { text, said, sizeof(text) - 1 }
+		WITH("heap_v2/1\n t7: 1: 1 [0: 0] a\0b\n", "a thread name that is not text"),
+		WITH(CODE "# comm a\0b\n", "not text"),
+		WITH(CODE "2000-3000 r-xp 0 0:0 1 /a\0b\n", "not a line of /proc/PID/maps"),
+		WITH("--- symbol\n0x1 a\0b\n---\nheap_v2/1\n", "not an address and"),
+		WITH("--- symbol\n#0x1 1\ta\0\tb\tc\n---\nheap_v2/1\n", "not a call"),
+#undef WITH
 	};
 
 	(void)state;
@@ -425,14 +480,62 @@ static void test_bad(void **state)
 		struct profile p = { .period = 77 };
 		struct err err = ERR_INIT;
 
-		assert_int_equal(profile_parse(&p, bad[i].text, strlen(bad[i].text), NULL, &err),
-				 -1);
-		assert_int_equal(err.code, ERR_FAILED);
+		assert_int_equal(profile_parse(&p, bad[i].text, bad[i].len, NULL, &err), -1);
 		if (!strstr(said(&err), bad[i].said))
-			fail_msg("'%s' says '%s', not '%s'", bad[i].text, said(&err), bad[i].said);
+			fail_msg("%zu: '%s', not '%s'", i, said(&err), bad[i].said);
 		assert_int_equal(p.period, 77);
-		assert_same_in_pieces(bad[i].text, strlen(bad[i].text));
+		assert_same_in_pieces(bad[i].text, bad[i].len);
 	}
+}
+
+/* What is written as \\xNN, and what only looks like it. */
+static void test_escaped(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "a\\x0ab", "a\nb" },	 { "\\xff\\xFe", "\xff\\xFe" },
+		{ "\\x00", "\\x00" },	 { "\\x0", "\\x0" },
+		{ "\\x5cx41", "\\x41" }, { "\\y41\\x4g", "\\y41\\x4g" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char text[256];
+		struct profile p;
+
+		snprintf(text, sizeof(text), CODE "# comm %s\n", texts[i][0]);
+		p = parsed(text, NULL);
+		assert_string_equal(p.facts.comm, texts[i][1]);
+		profile_fini(&p);
+	}
+}
+
+/* All threads of a name, whose parts are told apart. */
+static void test_thread_name(void **state)
+{
+	static const char text[] = "heap_v2/1024\n"
+				   "  t*: 6: 6144 [0: 0]\n"
+				   "  t1: 1: 1024 [0: 0] work\n"
+				   "  t2: 2: 2048 [0: 0] worker\n"
+				   "  t3: 3: 3072 [0: 0] work\n"
+				   "@ 0x401010\n"
+				   "  t*: 6: 6144 [0: 0]\n"
+				   "  t1: 1: 1024 [0: 0]\n"
+				   "  t2: 2: 2048 [0: 0]\n"
+				   "  t3: 3: 3072 [0: 0]\n"
+				   "  t4: 1: 1024 [0: 0]\n" MAPS;
+	struct profile_options options = { .only_thread = true, .thread_name = "work" };
+	struct profile p = parsed(text, &options);
+
+	(void)state;
+	assert_int_equal(p.n_stacks, 2);
+	assert_int_equal(p.threads[p.stacks[0].thread].id, 1);
+	assert_int_equal(p.threads[p.stacks[1].thread].id, 3);
+	assert_true(p.stacks[1].sampled[PROFILE_INUSE_SPACE] == 3072);
+	profile_fini(&p);
+	options.thread_name = "";
+	p = parsed(text, &options);
+	assert_int_equal(p.n_stacks, 0);
+	profile_fini(&p);
 }
 
 /* Wherever it is cut, it is either refused, or whole up to there. */
@@ -521,6 +624,8 @@ int main(void)
 		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_long_line),   cmocka_unit_test(test_pieces_fail),
 		cmocka_unit_test(test_alloc_space), cmocka_unit_test(test_other_counts),
+		cmocka_unit_test(test_no_text),	    cmocka_unit_test(test_escaped),
+		cmocka_unit_test(test_thread_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
