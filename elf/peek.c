@@ -54,7 +54,7 @@ static const unsigned char *page_of(struct peek *p, uint64_t addr)
 	unsigned char *bytes = p->pages[slot].bytes;
 	struct err ignored;
 
-	if (!start)
+	if (!start) /* that of an empty slot */
 		return NULL;
 	if (p->pages[slot].addr == start)
 		return bytes;
