@@ -63,7 +63,7 @@ static const struct expected table[] = {
 	  "opt.prof false; lg_prof_interval ignored (Out-of-range conf value)" },
 
 	/* Numbers with other bases, signs and blanks; what overflows, and what only seems to. */
-	{ "lg_prof_sample:023", V(5, 3, 0), "opt.prof false" },
+	{ "lg_prof_sample:077", V(5, 3, 0), "opt.prof false" },
 	{ "lg_prof_sample:0777", V(5, 3, 0), "opt.prof false; lg_prof_sample:63" },
 	{ "lg_prof_sample:\t+19", V(5, 3, 0), "opt.prof false" },
 	{ "lg_prof_sample:0X3f", V(5, 3, 0), "opt.prof false" },
