@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads that are blocked in a system call: whatever we do meanwhile, also when we are killed,
-# the call answers what it answers without us, when it does without us. tests/drivers/calls-matrix has
-# the particulars, and the control that shows that the test would notice.
+# Threads that are blocked in a system call: whatever we do to them, even if we are killed
+# meanwhile, the call returns what it returns without us, at the time when it does without us.
+# tests/drivers/calls-matrix has the details, and the control that shows that the test notices harm.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Life and death: children and threads that come and go, a leader that has ended, targets that
-# cannot be stopped, a pid that is another's, a cancellation that waits, and our own processes
-# stopped. ROUNDS says how often these last (20; 200 with LONG=1).
+# Processes and threads that come and go: children, short-lived threads, a leader that has exited,
+# targets that cannot be stopped, a reused pid, a pending cancellation, and our own processes being
+# stopped. ROUNDS sets how often these are repeated (20; 200 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -12,7 +12,7 @@ rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 200 || echo 20)}
 careless=$ROOT/build/tests/careless/jeprof-ctl
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
 
-# driven NAME ARGUMENTS...: a driver of tests/drivers/death that must end with 0
+# driven NAME ARGUMENTS...: run tests/drivers/death, which must exit with 0
 driven()
 {
 	local name=$1
@@ -25,7 +25,7 @@ driven()
 
 # --- children -----------------------------------------------------------------------------
 
-# children KIND COUNT: injections while it forks, and no memory file of ours in its children
+# children KIND COUNT: inject while the target forks; no child may have a memory file of ours
 children()
 {
 	start_victim death "$1"
@@ -44,12 +44,12 @@ children()
 children forks "$rounds"
 children vforks "$rounds"
 
-# The control: a memory file that a child does inherit is found.
+# The control: a memory file that a child inherits is found.
 start_victim death leaks
 ok 'a child with a memory file is noticed' sh -c "! timeout 10 tests/drivers/death children $pid"
 stop_target "$pid"
 
-# --- no stop reaches it -------------------------------------------------------------------
+# --- a target that cannot be stopped ------------------------------------------------------
 
 state_is()
 {
@@ -89,7 +89,7 @@ ok 'threads without end: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status
 stop_target "$pid"
 
 start_victim death leader
-# /proc shows neither memory nor files of such a process: its threads and its board must do.
+# /proc shows neither memory nor files of such a process: check its threads and its board instead.
 alone()
 {
 	local status=(/proc/"$pid"/task/*/status)
@@ -116,9 +116,9 @@ stop_target "$pid"
 
 # --- frozen -------------------------------------------------------------------------------
 
-# Not the idle one: to the freezer of version 1 epoll_wait answers EINTR.
+# Not the idle victim: the freezer of version 1 makes epoll_wait return EINTR.
 start_victim busy 2
-# frozen GROUP FILE FREEZE THAW NAME
+# frozen GROUP FILE FREEZE THAW NAME: freeze the target in a cgroup; it must be left alone
 frozen()
 {
 	local group=$1 control=$1/$2 home
@@ -147,15 +147,16 @@ frozen "${v2:-/nowhere}/jeprof-ctl-test-${T##*.}" cgroup.freeze 1 0 v2
 frozen "${v1:-/nowhere}/jeprof-ctl-test-${T##*.}" freezer.state FROZEN THAWED v1
 stop_target "$pid"
 
-# --- a pid that means another process -----------------------------------------------------
+# --- a reused pid -------------------------------------------------------------------------
 
 if unshare -p -f --mount-proc sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/dev/null; then
 	reused=(unshare -p -f --mount-proc tests/drivers/death reuse)
-	# Before the tracer: is looked at; is made; opens the memory; attaches.
+	# The steps before the tracer attaches: look at the target, create the tracer, open the
+	# memory, attach.
 	for call in socketpair setsid setpriority ptrace; do
 		ok "the pid is another's before $call: left alone" "${reused[@]}" "$CTL" "$VICTIMS/idle" "$call"
 	done
-	# The control: nobody asks whether it is the same program. It takes luck.
+	# The control: nobody checks that it is still the same program. This takes luck.
 	for ((i = 0; i < 20 && ${#LONG} > 0; i++)); do
 		CARELESS='exec' "${reused[@]}" "$careless" "$VICTIMS/idle" ptrace >"$T/driven" 2>"$T/driven.err"
 		grep -q touched "$T/driven.err" && break
@@ -165,20 +166,21 @@ else
 	skip 'pids cannot be chosen here' 'a pid that means another process'
 fi
 
-# --- a cancellation that waits ------------------------------------------------------------
+# --- a pending cancellation ---------------------------------------------------------------
 
 driven 'pthread_cancel is pending: it comes when it would have come' \
 	cancel "$CTL" "$VICTIMS/death" defer "$rounds" "$T"
 driven 'pthread_cancel is pending, asynchronous, and switched off: the same' \
 	cancel "$CTL" "$VICTIMS/death" disable "$rounds" "$T"
 
-# What takes long, or luck.
+# The rest takes a long time, or luck.
 if [ -n "$LONG" ]; then
-	# The control: a dump in a borrowed thread comes to open(2), which ends that thread.
+	# The control: a dump in a borrowed thread reaches open(2), a cancellation point, and the
+	# thread ends.
 	harm=$(tests/drivers/death cancel "$careless" "$VICTIMS/death" defer 9 "$T" 2>&1)
 	like "$harm" 'round 7: dump .*(ended while|cancelled too early|exit)' 'a thread cancelled by our call is noticed'
 
-	# --- we are stopped -----------------------------------------------------------------------
+	# --- our own processes are stopped --------------------------------------------------------
 
 	start_victim busy 3
 	snapshot "$pid"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Limits of our own (EMFILE, ENFILE, ENOMEM, EAGAIN, EIO), at any system call of any of our processes:
-# the command ends, blames nobody else, leaves no file behind, and the target as it was.
+# Our own limits (EMFILE, ENFILE, ENOMEM, EAGAIN, EIO), at any system call of any of our processes:
+# the command ends, blames nothing else, and leaves no file behind and the target as it was.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/errno.sh

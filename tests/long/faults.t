@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The fault loop: the N-th system call of a kind fails, or its caller is killed there, for every
-# N until the command succeeds. Whatever jeprof-ctl makes of it, the target must be as it was.
+# N until the command succeeds. However jeprof-ctl copes, the target must be as it was.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Those of the tracer.
+# The system calls of the tracer.
 calls=ptrace,pread64,pwrite64,waitid,wait4
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
-# Not the idle one: to a tracer that dies before it could do anything, epoll_wait answers EINTR.
+# Not the idle victim: if a tracer dies before it can do anything, epoll_wait returns EINTR.
 start_victim busy 3
 snapshot "$pid"
 ctl_ok 'the first activation' activate "$pid"
@@ -34,14 +34,14 @@ fault_loop()
 fault_loop error=EIO 'activate, each call fails' activate PID
 fault_loop signal=KILL 'activate, killed at each call' activate PID
 fault_loop signal=KILL 'inline, killed at each call' --mode inline deactivate PID
-# The kernel makes no file there: the call fails, and sets errno.
+# The kernel creates no file there: the call fails, and sets errno.
 EXIT=1 fault_loop signal=KILL 'inline, a call that sets errno' --mode inline dump PID --in-target /proc/none
 if [ -n "${LONG:-}" ]; then
 	fault_loop error=EIO 'dump, each call fails' dump PID -o OUT
 	fault_loop signal=KILL 'dump, killed at each call' dump PID -o OUT
 	fault_loop error=ESRCH 'dump, each call finds nobody' dump PID -o OUT
 fi
-like "$faults" '^[1-9][0-9]+$' 'there were faults' # the loops would pass, too, if none came
+like "$faults" '^[1-9][0-9]+$' 'there were faults' # the loops would pass even without a fault
 diag "$faults faults in all"
 
 done_testing

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# guard: is the profile there before the OOM killer comes, and is nothing left of a guard that was
-# killed at any moment? 10 times each; 50 with LONG=1.
+# guard: the profile is there before the OOM killer strikes, and a guard that is killed at any
+# moment leaves nothing behind. 10 times each; 50 with LONG=1.
 
-# A /run of our own, so that no other test's recordings are undone here.
+# A /run of our own, so that no recording of another test is undone here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -14,14 +14,14 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 times=${TIMES:-$([ -n "${LONG:-}" ] && echo 50 || echo 10)}
 
 # --- the OOM killer ---
-# oom_kills: of `group`, as the kernel counts
+# oom_kills: the kernel's count for `group`
 oom_kills()
 {
 	cat "$group/memory.events" "$group/memory.oom_control" 2>/dev/null | awk '$1 == "oom_kill" { print $2 }'
 }
 
-# grow_until_killed "RATE [rest]" [GUARD_OPTIONS...]: with a guard, where there are options; leaves its
-# wait status in `ended`
+# grow_until_killed "RATE [rest]" [GUARD_OPTIONS...]: grow until the OOM killer strikes, with a
+# guard if there are options; leave the wait status in `ended`
 grow_until_killed()
 {
 	local how
@@ -37,7 +37,7 @@ grow_until_killed()
 	[ "$#" -eq 0 ] || { within 120 eval "! kill -0 $guard" && wait "$guard"; }
 }
 
-# is_caught: there is a profile, which is whole, and says who it was
+# is_caught: there is a complete profile, and it shows who allocated
 is_caught()
 {
 	local file
@@ -46,7 +46,7 @@ is_caught()
 	[ -n "$file" ] && is_profile "$file" && [ "$(heaviest "$file")" = hoard ]
 }
 
-# guarded "RATE [rest]" TIMES: leaves in `caught` how many were
+# guarded "RATE [rest]" TIMES: repeat it with a guard; leave the number of good profiles in `caught`
 guarded()
 {
 	local i killed=0
@@ -75,7 +75,7 @@ if make_group 256; then
 	guarded 100 "$times"
 	is "$caught" "$times" 'at 100 MiB/s: a profile of each, whole, with who it was' || diag "$(cat "$T/missed" "$T/oom.err")"
 	is "$(($(oom_kills) - before))" "$times" 'at 100 MiB/s: it was the kernel who killed'
-	# As fast as it can (0), a thread is in memset(3) nearly always, where it cannot be borrowed.
+	# At full speed (0), a thread is nearly always in memset(3), where it cannot be borrowed.
 	for how in 200 400 '400 rest' 0 '0 rest'; do
 		guarded "$how" "$times"
 	done
@@ -93,7 +93,8 @@ none_works()
 	! pgrep -f "^$CTL " >/dev/null
 }
 
-# kill_one ACTION ALL: after a moment; ALL: with those who work for it, which then cannot put anything back
+# kill_one ACTION ALL: kill a guard after a moment; ALL: with its helpers, which then cannot restore
+# anything
 kill_one()
 {
 	local helpers=
@@ -114,7 +115,7 @@ kill_one()
 	[ ! -e "/run/jeprof-ctl/$pid" ] || result 1 'no journal is left'
 }
 
-# storm ACTION ALL TIMES: leaves in `left` how many recordings `undo` had to put back
+# storm ACTION ALL TIMES: leave the number of recordings that `undo` had to restore in `left`
 storm()
 {
 	left=0 worked=0
@@ -125,7 +126,7 @@ storm()
 
 start_grower "${GROWS/prof:true/prof:true,prof_active:false}"
 hold 50
-# Threads of ours that live at the same time make jemalloc take arenas.
+# Our threads that exist at the same time make jemalloc create arenas.
 storm 'record 300ms' no 5
 storm 'record 300ms' yes 5
 snapshot "$pid"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A target whose answers are random: huge, negative, without an end, at addresses that do not exist,
-# profiles and statistics with bytes changed. A thousand rounds, each another command: each ends by
-# itself and in time, with a status that it has, and prints nothing that a terminal would obey.
-# With LONG, a thousand rounds of each command.
+# A target whose answers are random: huge, negative, endless, at addresses that do not exist, with
+# bytes changed in profiles and statistics. There are a thousand rounds, each with the next command:
+# each ends by itself and in time, with a documented exit status, and prints nothing that a terminal
+# would obey. With LONG, there are a thousand rounds of each command.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -12,7 +12,7 @@ seed=${SEED:-$RANDOM$RANDOM}
 diag "SEED=$seed"
 heap=$T/lie.heap
 
-# Each word of a command is an argument; what it writes lies in $T.
+# Each word of a command is an argument; its output files are in $T.
 commands=(
 	"check --conf prof:true" "status" "explain" "explain --json" "activate" "activate --force" "dump -o $heap --force" "dump -f folded -o $heap --force"
 	"dump -f html -o $heap --force" "dump --in-target $heap --force" "dump --in-target" "stats -f json"
@@ -67,7 +67,7 @@ is "$bad" 0 "$rounds rounds: each has a status of its own"
 is "$late" 0 "$rounds rounds: each ends in time"
 is "$broken" 0 "$rounds rounds: no process of ours was ended, nor found at fault"
 is "$odd" 0 "$rounds rounds: nothing that a terminal obeys"
-# The control: lies that nothing gets through would show nothing.
+# The control: if no lie got past the checks, or each did, the test would show nothing.
 ok 'control: some commands succeed all the same' test "$served" -gt $((rounds / 20))
 ok 'control: some do not' test "$served" -lt $((rounds * 19 / 20))
 

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/refusals runs, and its judge is right where the answer is known: what is refused in programs that do
-# nothing but allocate is refused rightly, and a refusal or a thread that is called safe wrongly is
-# found out.
+# bench/refusals runs, and its judge is right where the answer is known: refusals are justified in
+# programs that only allocate, and an unjustified refusal, or a thread that is wrongly called safe,
+# is detected.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# judged LIE PROGRAM...: the tables, in $T/tables
+# judged LIE PROGRAM...: write the tables to $T/tables
 judged()
 {
 	LOOKED_LIE=$1 RUNS=1 bench/refusals "${@:2}" >"$T/tables" 2>&1 || bail_out "bench/refusals: $(<"$T/tables")"
 }
 
-# of PROGRAM COLUMN: a number of the second table
+# of PROGRAM COLUMN: print a number of the second table
 of()
 {
 	awk -F ' *[|] *' -v name="$1" -v column="$2" '
@@ -30,10 +30,10 @@ for program in idle busy; do
 	is "$(of "$program" 'of them wrongly')" 0 "$program: none of them wrongly" || diag "$(<"$T/tables")"
 done
 
-# What is wrong is seen to be wrong.
+# The controls: wrong verdicts are detected.
 judged refused idle
 like "$(of idle 'not justified')" '^[1-9]' 'control: refused without a reason' || diag "$(<"$T/tables")"
-# An idle one allocates too, now and then.
+# Even an idle program allocates now and then.
 ok 'control: hardly any of them rightly' test "$(($(of idle justified) * 20))" -lt "$(of idle refused)" ||
 	diag "$(<"$T/tables")"
 judged safe busy

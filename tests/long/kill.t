@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # jeprof-ctl is killed at random moments while it works on a busy target: the target must not
-# notice. KILLS says how often (150; 2000 with LONG=1).
+# notice. KILLS sets how often (150; 2000 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,8 +13,8 @@ snapshot "$pid"
 ctl_ok 'the first dump' dump "$pid" -o "$T/first.heap"
 assert_untouched "$pid" 'before the first kill'
 
-# tests/drivers/kill-storm kills at moments spread over the time that a run takes, and looks at the
-# target after each one.
+# tests/drivers/kill-storm kills at moments spread over the duration of a run, and checks the target
+# after each kill.
 tests/drivers/kill-storm "$CTL" "$pid" "$T/board.$pid" "$kills" "$T" >"$T/storm" 2>"$T/storm.err"
 status=$?
 is "$status" 0 "$kills kills: the target alive, not traced, whole, correct after each" ||

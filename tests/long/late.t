@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A call that does not come back in time: what a dump waits for is held by a thread of the program
-# that writes a dump of its own, into a pipe that nobody reads. We leave, and say how things stand;
-# the call ends by itself when it can.
+# A call that does not return in time: a dump waits for a lock, which a thread of the program holds
+# while it writes a dump of its own into a pipe that nobody reads. We leave, and report the state of
+# the call; the call ends by itself when it can.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -16,7 +16,7 @@ has_threads()
 {
 	[ "$(threads)" -eq "$1" ]
 }
-# is in creat(2) or openat(2): holds the lock of dumps
+# A thread is in creat(2) or openat(2), so it holds the lock for dumps.
 writes_a_dump()
 {
 	cat /proc/"$pid"/task/*/syscall | grep -Eq '^(85|257) '

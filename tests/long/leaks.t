@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What grows and what leaks, in programs of which that is known: record, diff and leaks name
-# the function and the line, and are right within their own errors.
+# Growth and leaks, in programs whose growth is known: record, diff and leaks name the function and
+# the line, and are right within their own error margins.
 
-# A /run of our own: recordings of other tests are none of ours.
+# A /run of our own: recordings of other tests must not show up here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -17,7 +17,7 @@ is_on()
 	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = true ]
 }
 
-# forget N: have the victim forget N blocks at once, and wait until it has. Byte 56 of the board.
+# forget N: have the victim forget N blocks at once (byte 56 of the board), and wait until it has.
 forget()
 {
 	python3 -c 'import struct, sys, time
@@ -29,7 +29,7 @@ with open(path, "r+b", buffering=0) as f:
         time.sleep(0.01)' "$T/board.$pid" "$1"
 }
 
-# series NAME LABEL: a recording with ten dumps in between, however long they take
+# series NAME LABEL: make a recording with ten dumps, however long they take
 series()
 {
 	"$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s --interval 400ms -o "$T/$1.heap" -q >"$T/bg.out" 2>&1 &
@@ -41,7 +41,7 @@ series()
 	is "$?" 0 "$2" || diag "$(<"$T/bg.out")"
 }
 
-# count_rounds FILE: in the background, how many the victim has made (beat 0) at which time; sets
+# count_rounds FILE: log the victim's number of rounds (beat 0) and the time, in the background; set
 # `counter`
 count_rounds()
 {
@@ -61,7 +61,8 @@ counted_since()
 	[ "$(tail -n 1 "$1" | cut -d ' ' -f 1)" -gt "$2" ]
 }
 
-# rounds_a_second FILE PROFILE...: the slope of a line through the rounds at the times of the profiles
+# rounds_a_second FILE PROFILE...: print the slope of a line through the rounds at the profiles'
+# times
 rounds_a_second()
 {
 	python3 - "$@" <<-'PYTHON'
@@ -117,7 +118,7 @@ is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')"
 ctl_ok 'diff of one with itself' diff "$T/known.heap" "$T/known.heap" --json
 is "$(json '[.functions[], .stacks[] | select(.significant or .growth != 0)] | length')" 0 'diff of one with itself: nothing'
 
-# --- a program's own namespace that is called like a library of Rust's ---
+# --- a program's own namespace with the name of a Rust library ---
 for n in 1 900; do
 	printf '%s\n' '--- symbol' 'binary=/x' '0x1000 inner' '0x2000 core::run' '---' '--- heap' 'heap_v2/1' \
 		"  t*: $n: ${n}000 [0: 0]" '@ 0x1000 0x2001' "  t*: $n: ${n}000 [0: 0]" '' 'MAPPED_LIBRARIES:' >"$T/core.$n"
@@ -125,8 +126,8 @@ done
 ctl_ok 'a namespace called core: diff' diff "$T/core.1" "$T/core.900"
 like "$out" 'inner < core::run' 'a namespace called core: its calls are shown'
 
-# --- no leak: what was there before is replaced, and seen from then on ---
-snapshot "$pid" # jemalloc and the C library keep some memory of what came before
+# --- no leak: memory that is replaced all the time ---
+snapshot "$pid" # jemalloc and the C library keep some memory from the above
 series none 'no leak'
 ctl_ok 'no leak: leaks' leaks "$T"/none.*heap --json
 is "$(json '[(.leaks | length), .profiles >= 12, .tested >= 1] | tostring')" '[0,true,true]' 'no leak: none is reported' ||
@@ -136,7 +137,7 @@ like "$out" '^nothing is certain to leak, among [0-9]+ stacks? and what they hav
 assert_untouched "$pid" 'no leak: untouched'
 stop_target "$pid"
 
-# --- a leak ---
+# --- a leak, of which the rate is known ---
 start_victim leaky 10
 count_rounds "$T/rounds"
 series leak 'a leak'
@@ -170,7 +171,7 @@ is "$(json '[.confidence, .dispersion >= 1] | tostring')" '[null,true]' 'few pro
 is "$(json .warning "$T/thrice")" null 'enough profiles: no warning'
 stop_target "$pid"
 
-# --- a real one ---
+# --- a real program ---
 start_redis
 "$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s --interval 400ms -o "$T/redis.heap" -q >"$T/bg.out" 2>&1 &
 recorder=$!
@@ -186,14 +187,14 @@ ctl_ok 'redis: leaks' leaks "$T"/redis.*heap --json
 like "$(json '.leaks | length')" '^[1-9]' 'redis: it keeps growing' || diag "$out"
 stop_target "$pid"
 
-# --- programs whose truth is known: the table of doc/leaks.md ---
+# --- simulated programs, whose leaks are known: the table of doc/leaks.md ---
 tests/drivers/leak-trials table "$CTL" 200 >"$T/table" 2>"$T/err" || diag "$(<"$T/err")"
 ok 'of 200 with a leak, 160 are found, and 3 at most are wrong' awk -F'|' '$2 ~ /with a leak/ {
 	exit !($4 >= 160 && $6 <= 3) }' "$T/table" || diag "$(<"$T/table")"
 ok 'of 200 without, 2 at most are said to leak' awk -F'|' '$2 ~ /without/ { exit !($6 <= 2) }' "$T/table" ||
 	diag "$(<"$T/table")"
 
-# --- what cannot be compared ---
+# --- profiles that cannot be compared ---
 ctl_fails 2 argument_missing 'two profiles are too few for leaks' leaks "$T/leak.heap" "$T/leak.base.heap"
 ctl_fails 1 of_another_program 'profiles of two programs: diff' diff "$T/leak.heap" "$T/redis.heap"
 ctl_fails 1 of_another_process 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program of 2,000 threads: each is visited, and a command that is killed or stopped among them
-# hurts none.
+# A program with 2,000 threads: each is visited, and a command that is killed or stopped midway
+# harms none of them.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 MANY=2000
-# Without samples: those that jemalloc takes in 2,000 threads need memory of their own.
+# Without samples: jemalloc's samples in 2,000 threads would need memory of their own.
 export MALLOC_CONF=prof:true,prof_active:false,prof_thread_active_init:false
 
-# count FILTER: of the threads in the last document
+# count FILTER: print how many threads of the last document match
 count()
 {
 	json "[.threads[] | select($1)] | length"
@@ -26,7 +26,7 @@ ctl_ok "$MANY threads: --activate" threads "$pid" --activate all --json
 is "$(count '.changed and .thread.prof.active')" $((MANY + 1)) "$MANY threads: --activate: all were set"
 assert_untouched "$pid" "$MANY threads: untouched"
 
-# Killed in the middle, and stopped.
+# Killed and stopped midway.
 for seconds in 0.1 0.2 0.3 0.4 0.5; do
 	timeout -s KILL "$seconds" "$CTL" "${patient[@]}" threads "$pid"
 	timeout -s TERM "$seconds" "$CTL" "${patient[@]}" threads "$pid" --json >"$T/out" 2>"$T/err"

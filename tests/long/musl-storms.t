@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is hard on an injection, on programs whose C library is musl: threads that do nothing but
-# allocate, fork, load, make threads or change their user; signals and job control; seccomp filters;
-# unusual stacks; a pending cancellation; and jeprof-ctl killed at random moments.
-# SCALE multiplies the storms (1; 40 with LONG=1), KILLS says how often it is killed (60; 2000).
+# Difficult targets whose C library is musl: threads that only allocate, fork, load libraries,
+# create threads or change their user; signals and job control; seccomp filters; unusual stacks; a
+# pending cancellation; and kills of jeprof-ctl at random moments.
+# SCALE multiplies the storms (1; 40 with LONG=1), KILLS sets the number of kills (60; 2000).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/musl.sh
@@ -22,7 +22,8 @@ export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:14,prof_prefix:$T/o
 
 # --- storms -------------------------------------------------------------------------------
 
-# storm COUNT VICTIM ARGUMENTS...
+# storm COUNT VICTIM ARGUMENTS...: inject again and again while the victim works; no harm may be
+# done
 storm()
 {
 	local times=$(($1 * scale))
@@ -49,7 +50,7 @@ tests/drivers/storm fresh "$CTL" $((17 * scale)) "$T" "$musl/idle" 1 >"$T/storm"
 is $? 0 'the first call in new processes, no harm' || diag "$(<"$T/storm.err")"
 rm -f "$T"/own*
 
-# Nearly always in the C library: done or left alone.
+# These are nearly always in the C library: the command is done or leaves them alone.
 for kind in threads dlopen; do
 	start_victim "$musl/storm" "$kind" 1
 	for mode in thread inline; do
@@ -60,7 +61,7 @@ for kind in threads dlopen; do
 	stop_target "$pid"
 done
 
-# Called from the allocator: never.
+# A thread that is called from the allocator is never safe.
 start_victim "$musl/storm" inside 1
 snapshot "$pid"
 for mode in thread inline; do
@@ -105,7 +106,7 @@ tests/drivers/job-control "$CTL" "$pid" "$T/child" "$T/board.$launcher" $((10 * 
 is $? 0 'stopped while it was worked on: stopped then, and seen once' || diag "$(<"$T/jobs.err")"
 stop_target "$launcher"
 
-# --- a cancellation that is pending, where it is disabled -----------------------------------
+# --- a pending cancellation in a thread that has disabled it ----------------------------------
 
 start_victim "$musl/cancelled"
 snapshot "$pid"
@@ -162,7 +163,7 @@ clean()
 {
 	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
-# musl adds the thread-local data to the stack that a thread asks for: there is room in the others.
+# musl adds room for thread-local data to the requested stack size, so the other kinds have enough.
 for kind in altstack altstack-within altstack-thread deep-main given-stack near-zone near-zone-main; do
 	start_victim "$musl/stacks" "$kind"
 	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
@@ -187,7 +188,7 @@ done
 assert_untouched "$pid" 'above-zone: untouched'
 stop_target "$pid"
 
-# Without the safety check storms find what they are made for.
+# The control: without the safety check, the storms do harm.
 harmed()
 {
 	local status

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process that has no address space left at all, so that any allocation of its own may fail: what needs
-# no thread is done in it again and again, ROUNDS (40) times, and it sees no error; nor does it when a
-# thread is kept for as long as we ever wait. That sampling does harm it is in tests/gate/limits.t.
+# A process that has no address space left, so that any allocation of its own may fail: whatever
+# needs no thread is done in it again and again, ROUNDS (40) times, and the process sees no error;
+# nor does it if a thread is held for the longest time that we ever wait. tests/gate/limits.t shows
+# that sampling would do harm.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -23,7 +24,7 @@ for ((round = 1; round <= ${ROUNDS:-40}; round++)); do
 	stop_target "$pid"
 done
 
-# Each of our processes is delayed in its 14th ptrace(2), as on a machine that gives it no CPU.
+# Delay each of our processes in its 14th ptrace(2), as on a machine that gives it no CPU.
 # is_held: one of its threads is stopped by a tracer
 is_held()
 {

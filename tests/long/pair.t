@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two of us on one target: one works, the other one says that it is busy, or waits as told.
+# Two commands on one target: one works, the other reports that the target is busy, or waits if
+# told.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,14 +12,14 @@ export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 start_victim busy 3
 snapshot "$pid"
 
-# Not by trying: who tries has the lock himself for a moment.
+# Reads /proc/locks rather than trying the lock, which would take it for a moment.
 is_locked()
 {
 	grep -q "POSIX .*:$(stat -c %i /run/jeprof-ctl/lock) $pid $pid\$" /proc/locks
 }
 
-# hold_up MICROSECONDS: the first one is held up when it has the target for itself, but has not
-# attached yet.
+# hold_up MICROSECONDS: delay the first command when it has locked the target, but has not attached
+# yet.
 hold_up()
 {
 	strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
@@ -71,7 +72,7 @@ assert_untouched "$pid" 'after the pairs'
 
 ok 'a dump came out' is_profile "$T/pair.heap"
 
-# Another kind of tracer keeps its target; --wait waits for that one as well.
+# A tracer of another kind keeps its target; --wait waits for that one as well.
 "$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
 tracer=$!
 own "$tracer"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # record: what depends on time, and kills at random moments.
 
-# A /run of our own, so that no other test's recordings are undone here.
+# A /run of our own, so that no recording of another test is undone here.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -21,7 +21,7 @@ ctl_ok 'a longer record that nobody looks at' record "$pid" -d 7s -o "$T/unseen.
 like "$err" 'stopped one thread at a time, 3 times' 'takes none'
 stop_target "$pid"
 
-# storm KILLS NAME
+# storm KILLS NAME: kill `record` at random moments; undo must restore everything
 storm()
 {
 	tests/drivers/record-storm "$CTL" "$pid" "$T/board.$pid" "$1" "$T" >"$T/storm" 2>"$T/storm.err"
@@ -30,8 +30,8 @@ storm()
 }
 
 start_victim leaky
-# Threads of ours that live at the same time make jemalloc take arenas, and glibc keep stacks, up to
-# a number: what they need is there after these.
+# Our threads that exist at the same time make jemalloc create arenas and glibc keep stacks, up to a
+# limit: the memory for these exists after this storm.
 storm 50 'killed before'
 snapshot "$pid"
 storm "${KILLS:-200}" 'killed at many moments'

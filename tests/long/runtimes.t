@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Real runtimes on jemalloc, and Debian's daemons that link it, each under a load that checks
-# itself, while activate, dump and deactivate run: 5 times, 100 with LONG=1.
+# itself, during activate, dump and deactivate: 5 times, 100 with LONG=1.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/daemons.sh
@@ -18,7 +18,7 @@ vm_rss()
 	awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$pid/status"
 }
 
-# explained NAME: where its memory is, beside what the kernel says
+# explained NAME: explain accounts for all memory, and agrees with the kernel
 explained()
 {
 	local rss before after
@@ -34,7 +34,7 @@ explained()
 		.advice[0].message] | map(tostring) | join("|")' "$T/out")")
 }
 
-# worked NAME: the target of `pid` is worked on under the load that was started for it
+# worked NAME: run the commands on `pid` under the load that was started for it
 worked()
 {
 	local name=$1

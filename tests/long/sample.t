@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample: how near it comes to the truth, again and again, and that nothing is left by any end at any
-# moment. LONG=1 does ten times as much.
+# sample: its estimates are close to the truth, again and again, and it leaves nothing behind,
+# however and whenever it ends. LONG=1 does ten times as much.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -14,13 +14,13 @@ RANDOM=$seed
 diag "seed $seed"
 more=$((${LONG:-0} ? 10 : 1))
 
-# far_by GOT MB: is it further away than three standard errors?
+# far_by GOT MB: true if it is off by more than three standard errors
 far_by()
 {
 	awk -v g="$1" -v w="$(($2 << 20))" 'BEGIN { d = g - w; e = 3 * sqrt(w * 65536); exit !(d > e || d < -e) }'
 }
 
-# accuracy NAME: 20 runs, each with 9 figures that are known
+# accuracy NAME: compare 20 runs, each with 9 known figures
 accuracy()
 {
 	local run far=0 got mb figures=0 name
@@ -48,11 +48,11 @@ accuracy()
 		done
 		tell free
 	done
-	# Of 160, three standard errors are exceeded by four in one of 1,000 tries.
+	# Of 160 figures, four exceed three standard errors in one of 1,000 tries.
 	ok "$1: of $figures figures $far are further from the truth than three standard errors" test "$far" -le 4
 }
 
-# storm: threads that come and go, frees across threads, and forks, for ever
+# storm: start and end threads, free across threads, and fork, forever
 storm()
 {
 	while :; do
@@ -62,7 +62,7 @@ storm()
 	done
 }
 
-# many NAME: comes and leaves again and again, and is killed at random moments, in a storm
+# many NAME: sample again and again in a storm, and kill it at random moments
 many()
 {
 	local i storming killed=0 left=0 board_failed

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets that forbid themselves single system calls: whatever the filter does to who makes them,
-# the target lives, and a command works or says what stands in its way; also when it is killed at
-# random moments. KILLS says how often for each filter (2; 20 with LONG=1).
+# Targets that forbid themselves single system calls: whatever the filter does to the caller, the
+# target lives, and a command works or reports what prevents it, even if it is killed at random
+# moments. KILLS sets how often for each filter (2; 20 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -10,7 +10,7 @@ export MALLOC_CONF=$PROF
 kills=${KILLS:-$([ -n "${LONG:-}" ] && echo 20 || echo 2)}
 calls=(clone clone3 mmap memfd_create openat open write getppid close_range exit rt_sigprocmask)
 
-# storm KILLS ACTION CALL...: a line for each wall in $T/walls
+# storm KILLS ACTION CALL...: write a line for each filter to $T/walls
 storm()
 {
 	tests/drivers/fence-storm "$CTL" "$VICTIMS/walled" "$1" "$T" "${@:2}" >"$T/walls" 2>"$T/walls.err"
@@ -19,7 +19,8 @@ storm()
 		diag "$(<"$T/walls.err")"
 }
 
-# What failed although it had no cause to, or without a word about it and about the way out.
+# unexplained MAY: print failures of filters that do not match MAY, or that come without a reason
+# and a fix
 unexplained()
 {
 	jq -r --arg may "$1" '. as $w | ["activate", "dump", "deactivate"][] | . as $c | $w[$c] |
@@ -28,13 +29,13 @@ unexplained()
 		$w.wall + ": " + $c + ": " + (.exit | tostring) + ": " + .said' "$T/walls"
 }
 
-# Which calls make a command fail, in a line.
+# refused COMMAND: print the system calls that make it fail, in a line
 refused()
 {
 	jq -r --arg c "$1" 'select(.[$c].exit != 0) | .wall | sub(".* "; "")' "$T/walls" | xargs
 }
 
-# --- what hurts: refused is what could ever make the call, and nothing else ---
+# --- filters that kill: a command that might make the call is refused, and no other ---
 for action in kill-process kill-thread trap; do
 	storm "$kills" "$action" "${calls[@]}"
 	is "$(unexplained '.')" '' "$action: each refusal says why, and the way out"
@@ -45,7 +46,7 @@ for action in kill-process kill-thread trap; do
 		"${#calls[@]}" "$action: the refusal names the call"
 done
 
-# --- what only fails ---
+# --- filters that make calls fail ---
 for action in eperm enosys; do
 	storm "$kills" "$action" "${calls[@]}"
 	is "$(unexplained '.')" '' "$action: each refusal says why, and the way out"
@@ -54,13 +55,13 @@ for action in eperm enosys; do
 	diag "$action: dump is refused with: $(refused dump)"
 done
 
-# --- a sleep that may not go on is made anew; a kill in the very moment between is not tried ---
+# --- restart_syscall is forbidden: sleeps are restarted; no kills, as one in between would harm ---
 for action in kill-process eperm; do
 	storm 0 "$action" restart_syscall
 	is "$(unexplained NONE)" '' "$action restart_syscall: all commands work"
 done
 
-# --- filters as they are in use; filters of one thread alone ---
+# --- filters as services use them; filters of only one thread ---
 storm "$kills" - 'services kill-process' 'services eperm' no-exec
 is "$(unexplained NONE)" '' 'service filters: all commands work'
 storm "$kills" - 'second kill-process clone3' 'second trap getppid' 'second kill-process memfd_create'
@@ -76,7 +77,7 @@ ctl_fails 8 target_strict 'strict: direct mode is refused' activate "$pid" --mod
 ok 'strict: no file' test ! -e "$T/strict.heap"
 assert_untouched "$pid" 'strict: untouched'
 
-# --- who may not read filters ---
+# --- without the privilege to read filters ---
 wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 start_victim walled eperm clone
 wrap=()
@@ -86,7 +87,7 @@ is $? 4 'a user: refused'
 like "$(<"$T/err")" 'CAP_SYS_ADMIN.*fix: .*root' 'a user: told why'
 assert_untouched "$pid" 'a user: untouched'
 
-# --- the filters bite: whoever makes the call, and a careless injection, end the target ---
+# --- controls: the filters work; the call, or a careless injection, ends the target ---
 for wall in 'kill-process clone3' 'kill-thread mmap' 'trap getppid' 'services kill-process'; do
 	# shellcheck disable=SC2086 # words
 	{ "$VICTIMS/walled" prove $wall; } 2>/dev/null

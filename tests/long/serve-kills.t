@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: its front, the process of an operation, a tracer or the broker itself is killed at random moments,
-# while it works on busy targets: these must not notice, and what is left of it goes on or is gone.
-# KILLS says how often (100; 1000 with LONG=1), SEED at which moments.
+# serve: its front, the process of an operation, a tracer or the broker itself is killed at random
+# moments while it works on busy targets: the targets must not notice, and our other processes go on
+# or end. KILLS sets how often (100; 1000 with LONG=1), SEED the moments.
 
-# A /run of our own, so that what is left there is ours.
+# A /run of our own, so that whatever is left there is ours.
 [ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
@@ -14,7 +14,7 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 
 kills=${KILLS:-$([ -n "${LONG:-}" ] && echo 1000 || echo 100)}
 
-# left: what lies where we write, without what the test has there
+# left: list the files where we write, except those of the test
 left()
 {
 	find /run "$T" -mindepth 1 -not -name 'kills*' | sort
@@ -27,17 +27,17 @@ for how in 'busy 3' 'busy 1' 'idle 2'; do
 	victims+=("$pid")
 	watched+=("$pid:$T/board.$pid")
 done
-# What is done once, as the first call of a process, is done.
+# The effects of a process's first call happen here, before the snapshots.
 for pid in "${victims[@]}"; do ctl_ok 'the first dump' dump "$pid" -o - ; done
 for pid in "${victims[@]}"; do snapshot "$pid"; done
-# That makes the folder of the locks, too.
+# After the dumps, which create the folder of the locks.
 before=$(left)
 
 tests/drivers/serve-kills "$CTL" "$T" "$kills" "${watched[@]}" >"$T/kills" 2>"$T/kills.log"
 is "$?" 0 "$kills kills: each target alive, not traced, as it was, and at work after each" || diag "$(tail -n 20 "$T/kills.log")"
 json '"\(.kills) kills, seed \(.seed): \(.killed)", "at: \(.at)", "answers: \(.answers)"' "$T/kills" | sed 's/^/# /'
 is "$(json '[.killed[]] | min * 4 >= max' "$T/kills")" true 'each of the four was killed'
-# Did they hit? Few would if the moments were wrong.
+# The control: with wrong moments, few kills would hit.
 for whom in front worker tracer broker; do
 	like "$(json "[.at | to_entries[] | select(.key | test(\"^$whom: (at work|traced)\")) | .value] | add" "$T/kills")" \
 		'^[1-9]' "control: $whom: killed in the middle"
@@ -57,7 +57,7 @@ done
 is "$(left)" "$before" 'no file is left behind'
 ok 'the socket of the last one is gone' test ! -e "$T/kills.sock"
 
-# --- control: what a kill would leave behind is seen ---
+# --- control: leftovers of a kill are detected ---
 gdb -q -batch -ex 'call (int)dup(0)' -p "${victims[0]}" >"$T/gdb" 2>&1
 said=$(PHOTO_PATIENCE=1 tests/drivers/photo check "${victims[0]}" "$T/photo.${victims[0]}" 2>&1)
 like "$? $said" '^1 .*fd ' 'control: a target with a descriptor more is not as it was'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: as many clients as there may be, and 100 requests a second of all kinds, by a port and by the
-# socket. What they are answered, what is left of it in both processes, and what it costs the targets.
-# RATE, SECONDS_EACH and SEED set how much (100 a second for 60 seconds).
+# serve: the maximum number of clients, and 100 requests a second of all kinds, through a port and
+# through the socket: their responses, what is left in both processes, and the cost for the targets.
+# RATE, SECONDS_EACH and SEED set the load (100 a second for 60 seconds).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -10,24 +10,24 @@
 
 rate=${RATE:-100}
 seconds=${SECONDS_EACH:-60}
-# What may be left of it in memory, in KiB. Measured are 100 and 20,000: what the daemon keeps for 1,000 connections.
+# Growth allowed in KiB. Measured: 100 and 20,000, which the daemon keeps for 1,000 connections.
 broker_kib=2048
 front_kib=32768
 
-# spread_of: "MIN MEDIAN P99 MAX of N" of numbers on stdin
+# spread_of: print "MIN / MEDIAN / P99 / MAX us, of N" of the numbers on stdin
 spread_of()
 {
 	sort -n | awk '{ v[NR] = $1 } END {
 		if (NR) printf "%d / %d / %d / %d us, of %d\n", v[1], v[int((NR + 1) / 2)], v[int((NR * 99 + 99) / 100)], v[NR], NR }'
 }
 
-# pauses_of NAME: as the log has them
+# pauses_of NAME: print the pauses in the log
 pauses_of()
 {
 	sed -nE 's/.* stops=[1-9][0-9]* pause_us=([0-9]+) .*/\1/p' "$T/$1.err"
 }
 
-# load NAME WHERE IDLE: from outside, and then what is left
+# load NAME WHERE IDLE: run the load, with IDLE idle connections, and check what is left
 load()
 {
 	local name=$1
@@ -67,7 +67,7 @@ token=$out
 port=$(free_port)
 start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
-# A port has room for 512 connections, the owner's socket for 1,024.
+# A port accepts 512 connections, the owner's socket 1,024.
 BURSTS=1 load 'port' "$port:$token" 420
 like "$(json '.statuses["503"]' "$T/load")" '^[1-9]' 'port: of too many at once some are to come again'
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'port: the target is untouched'; done
@@ -76,7 +76,7 @@ is "$(said all 'front end exited|error=.*(died|malformed)')" 0 'nothing of ours 
 end_serve all
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'socket: the target is untouched'; done
 
-# --- what it cost, beside as many of `status`, served and on the command line, while nothing else goes on ---
+# --- the cost, compared with as many `status` requests and commands when nothing else runs ---
 stopped=$(grep -cE ' op=(status|dump) .* stops=[1-9]' "$T/all.err")
 calls=$((stopped < ${CALLS:-500} ? stopped : ${CALLS:-500}))
 start_serve alone

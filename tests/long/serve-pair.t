@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: of two that start at once, at a socket that a killed one left, one serves and the other says so.
+# serve: two start at once, at the socket of one that was killed: one serves, the other reports
+# that.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -8,7 +9,7 @@
 
 rounds=200
 
-# begin NAME: sets the element of `pids`
+# begin NAME: start one; set its element of `pids`
 begin()
 {
 	"$CTL" serve --socket "$T/main.sock" --runs none >"$T/$1.out" 2>"$T/$1.err" </dev/null &
@@ -16,7 +17,7 @@ begin()
 	own $!
 }
 
-# settled NAME: it serves, or has ended
+# settled NAME: true if it serves, or has ended
 settled()
 {
 	grep -qs '^serving on' "$T/$1.err" || ! kill -0 "${pids[$1]}" 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: a program that is to speak HTTP and does not begin is not waited for for ever (a minute).
+# serve: a program that should speak HTTP but never begins is not waited for forever (a minute).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh

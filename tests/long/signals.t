@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Signals and job control: a target under a storm of signals loses none and gets none twice; one
-# that is stopped before, during or after the work on it is stopped then, and its parent sees
-# nothing but that. ROUNDS and STOPS say how often (60 and 40; 1000 and 500 with LONG=1).
+# that is stopped before, during or after the work on it stays stopped, and its parent sees nothing
+# else. ROUNDS and STOPS set how often (60 and 40; 1000 and 500 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,7 +11,7 @@ stops=${STOPS:-$([ -n "${LONG:-}" ] && echo 500 || echo 40)}
 export MALLOC_CONF=$PROF
 
 start_victim signals
-# Which signals wait and which are blocked changes in a storm.
+# Pending and blocked signals change in a storm.
 export OWN_CHANGES='SigPnd ShdPnd SigBlk'
 tests/drivers/rounds "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T" >"$T/rounds" 2>"$T/rounds.err"
 is $? 0 "$rounds rounds in a storm of signals: none lost, none twice, all in order" ||
@@ -19,7 +19,7 @@ is $? 0 "$rounds rounds in a storm of signals: none lost, none twice, all in ord
 diag "$(<"$T/rounds")"
 like "$(json .done "$T/rounds")" '^[1-9]' 'some were done'
 
-# The control: a tracer that swallows signals is found out.
+# The control: a tracer that swallows signals is detected.
 noticed()
 {
 	tests/drivers/photo board "$T/board.$pid" | grep -Eq '(corrupt|failed|eintr)\W+[1-9]'
@@ -45,7 +45,7 @@ stopped()
 {
 	[ "$(awk '/^State:/ { print $2 }' "/proc/$pid/status")" = T ]
 }
-# what the parent saw: times stopped, times continued, anything else
+# parent_saw: print how often the parent saw stopped, continued, and anything else
 parent_saw()
 {
 	od -A n -t u8 -j 64 -N 24 "$parent" | xargs
@@ -79,7 +79,7 @@ kill -CONT "$pid"
 is "$(within 60 parent_sees "$((stops + 2)) $((stops + 2)) 0" && echo seen)" seen \
 	"its parent saw all of that, and nothing else: $(parent_saw)"
 
-# The control: an attach of the old kind, by a tracer that ends too early.
+# The control: an attach of the old kind, by a tracer that exits too early.
 for ((tries = 0; tries < 20; tries++)); do
 	"$VICTIMS/attach" "$pid" old
 	within 1 stopped && break

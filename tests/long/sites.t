@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sites: how near it comes to the truth, what it takes, and that nothing is left by any end.
+# sites: how close it comes to the truth, what it takes, and that it leaves nothing behind, however
+# it ends.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -8,7 +9,7 @@
 # shellcheck source=tests/sites.sh
 . tests/sites.sh
 
-# --- 20 runs: within three standard errors of sampling, and two in 1000 for what sampling is not ---
+# --- 20 runs: within three standard errors of sampling, plus two per mille for other errors ---
 start_victim allocators
 snapshot "$pid"
 far=0
@@ -25,14 +26,14 @@ for run in $(seq 20); do
 	for i in 0 1 2; do
 		got=$(share "${functions[i]}" "$T/$run.heap")
 		wanted=$((now[i] * 1000 / total))
-		# Of n samples: 1000 sqrt(share (1 - share) / n)
+	# The standard error for n samples: 1000 sqrt(share (1 - share) / n)
 		error=$(awk -v p="$wanted" -v n="$(awk 'NR == 2 { gsub(/[^0-9]/, "", $4); print $4 }' "$T/$run.heap")" \
 			'BEGIN { p /= 1000; print int(3000 * sqrt(p * (1 - p) / n)) + 2 }')
 		diag "run $run: ${functions[i]}: $got, $wanted in fact, within $error"
 		[ "$got" -ge $((wanted - error)) ] && [ "$got" -le $((wanted + error)) ] || far=$((far + 1))
 	done
 done
-# Of 60, three standard errors are exceeded by one in six tries.
+# Of 60 shares, one exceeds three standard errors in one of six tries.
 ok "of 60 shares $far are further from the truth than three standard errors" test "$far" -le 2
 
 # --- killed at any time ---
@@ -47,7 +48,7 @@ done
 tell '\010'
 assert_untouched "$pid" 'killed 100 times at random: untouched'
 
-# --- too dear ---
+# --- too expensive ---
 "$CTL" sites "$pid" -d 1m --max-overhead 1 --sample-rate 4K >"$T/out" 2>"$T/err" &
 dear=$!
 own "$dear"
@@ -60,14 +61,14 @@ like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed
 assert_untouched "$pid" 'too much overhead: untouched'
 stop_target "$pid"
 
-# --- a redis under load: what it allocates goes through zmalloc, and its own count agrees ---
+# --- a redis under load: it allocates through zmalloc, and its own count agrees ---
 unset LD_LIBRARY_PATH
 MALLOC_CONF='' start_redis
 load()
 {
 	redis-benchmark -s "$sock" -t set -n 300000 -r 1000 -d 1000 -P 16 -q >/dev/null
 }
-load # what it takes for that, it has then
+load # it keeps the memory that it takes for this
 snapshot "$pid"
 start_sites redis --save "$T/redis.heap"
 load

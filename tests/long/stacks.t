@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Stacks that are not what one expects: in a signal handler on another stack, in a coroutine, in
-# a thread with the smallest stack or one of the program's own, at the end of a stack. Either
-# another thread is borrowed or none; the canaries below those stacks stay.
+# Unusual stacks: of a signal handler on another stack, of a coroutine, of a thread with the
+# smallest stack or one that the program provides, at the end of a stack. We borrow another thread
+# or none; the canaries below those stacks stay.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,7 +11,7 @@ export MALLOC_CONF=prof:true,prof_active:false
 kinds=(altstack altstack-within altstack-thread coroutine tiny-coroutine deep-main deep-thread
 	smallest-thread given-stack)
 
-# How its canaries changed and what else it counted: nothing.
+# clean: no canary has changed, and no other error was counted
 clean()
 {
 	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
@@ -43,8 +43,8 @@ for kind in "${kinds[@]}"; do
 	stop_target "$pid"
 done
 
-# What is left over on a stack is no handler's frame; a real one is, also where no symbol says which
-# code is dangerous.
+# Leftovers on a stack are not taken for a handler's frame; a real one is, even if no symbol tells
+# which code is dangerous.
 for victim in stacks stacks-rjem.stripped; do
 	_RJEM_MALLOC_CONF=$MALLOC_CONF start_victim "$victim" leftovers
 	snapshot "$pid"
@@ -62,7 +62,7 @@ is_left_alone 'it may be in a signal handler' 'who waits in a handler is refused
 assert_untouched "$pid" 'untouched in its handler'
 stop_target "$pid"
 
-# As much room as a call needs is enough.
+# A stack with just the room that a call needs is enough.
 start_victim stacks small-thread
 snapshot "$pid"
 for mode in thread inline; do
@@ -72,14 +72,14 @@ ctl_ok 'small-thread: has room for the deepest call' dump "$pid" --force --mode 
 assert_untouched "$pid" 'small-thread: untouched'
 stop_target "$pid"
 
-# How much that is: twice what a call was ever seen to use, the frame that leads it back included.
+# That room is twice the most that a call was seen to use, including the frame that leads back.
 ROOM=$((52 << 10))
 beats()
 {
 	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
 }
 
-# deepest NAME STACKS: with what each mode and version uses
+# deepest NAME STACKS: measure the stack that each command uses, in each mode
 deepest()
 {
 	local kind command used
@@ -107,8 +107,8 @@ for suite in bullseye sid; do
 	wrap=()
 done
 
-# The canaries, or the end of the stack, are where an inline call writes: without the safety check it
-# does.
+# The control: canaries, or the end of the stack, are where an inline call writes, and without the
+# safety check it does.
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
 	start_victim stacks "$kind"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A machine that is many times slower: our processes have a sixtieth of a CPU. Whatever a command comes
-# to, it blames no file system and nothing that hangs, leaves nothing behind, and the target is as
-# it was. And a tracer that was killed and cannot run for a while, as behind a slow disk.
+# A machine that is many times slower: our processes have a sixtieth of a CPU. Whatever a command
+# achieves, it blames no file system and nothing that hangs, leaves nothing behind, and the target
+# is as it was. Also, a tracer that was killed and cannot run for a while, as behind a slow disk.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/slow.sh
@@ -36,7 +36,7 @@ if mkdir "$cpu" 2>/dev/null && echo 100000 >"$cpu/cpu.cfs_period_us" && echo 150
 	ok 'control: they had to wait for the CPU' test \
 		"$(awk '$1 == "nr_throttled" { print $2 }' "$cpu/cpu.stat")" -gt $((before + 20))
 	ok 'none of ours is left' within 60 eval "[ ! -s '$cpu/tasks' ]"
-	# What a command switched on and could not switch off.
+	# A command may have switched something on that it could not switch off.
 	patient=(--max-pause 10s)
 	ctl_ok 'afterwards it works' deactivate "$pid"
 	assert_untouched "$pid"
@@ -45,7 +45,7 @@ else
 	skip 'cgroups cannot limit the CPU here' 'little CPU'
 fi
 
-# --- a tracer that was killed, and is in state D ---
+# --- a killed tracer in state D ---
 
 is_killed()
 {
@@ -61,7 +61,7 @@ if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
 		ok 'frozen: the tracer is in state D' within 60 grep -q '^State:.D' "/proc/$tracer/status"
 		ok 'frozen: it is killed' within 60 is_killed
 		if [ $thaw = yes ]; then
-			sleep 4 # a slow disk
+			sleep 4 # like a slow disk
 			echo THAWED >"$freezer/freezer.state"
 			end
 			is "$status" 8 'in state D for a while: the exit status'

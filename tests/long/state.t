@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A thread in user mode with random data in all its registers, its flags and its red zone is
-# borrowed again and again, also by runs that are killed: nothing of its state may change, and
-# nothing of what the kernel keeps for it. ROUNDS says how often (100; 2000 with LONG=1).
+# borrowed again and again, also by runs that are killed: nothing may change in its state, or in
+# what the kernel keeps for it. ROUNDS sets how often (100; 2000 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -10,7 +10,7 @@ rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 2000 || echo 100)}
 export MALLOC_CONF=$PROF
 
 start_victim state
-# It changes its signal mask itself, and compares it.
+# The victim changes its signal mask itself, and compares it.
 export OWN_CHANGES='SigBlk'
 tests/drivers/rounds "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T" >"$T/rounds" 2>"$T/rounds.err"
 is $? 0 "$rounds rounds: all state as it was" ||
@@ -19,7 +19,7 @@ diag "$(<"$T/rounds")"
 like "$(json .done "$T/rounds")" '^[1-9]' 'some were done'
 stop_target "$pid"
 
-# The control: a tracer that leaves one kind of state changed is found out.
+# The control: a tracer that leaves one kind of state changed is detected.
 noticed()
 {
 	! kill -0 "$pid" 2>/dev/null || tests/drivers/photo board "$T/board.$pid" | grep -Eq "(corrupt|altstack|failed)\W+[1-9]"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Storms: programs that do nothing but allocate, throw, load, fork or make threads, and every
-# command on them, the first call of a fresh process among them. Nothing may hang, and nothing
-# may be found changed. SCALE says how often (1: some 300 injections; 71 with LONG=1).
+# Storms: programs that only allocate, throw, load, fork or create threads, and every command on
+# them, including the first call in a fresh process. Nothing may hang, and nothing may change.
+# SCALE sets how often (1: about 300 injections; 71 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,7 +11,7 @@ careless=$ROOT/build/tests/careless/jeprof-ctl
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
 total=0 refused=0
 
-# counted NAME STATUS: of tests/drivers/storm, whose counts are in $T/storm
+# counted NAME STATUS: check a run of tests/drivers/storm, and add up its counts from $T/storm
 counted()
 {
 	is "$2" 0 "$1"
@@ -21,7 +21,7 @@ counted()
 	rm -f "$T"/own*
 }
 
-# storm COUNT VICTIM ARGUMENTS...
+# storm COUNT VICTIM ARGUMENTS...: inject again and again while the victim works
 storm()
 {
 	local times=$(($1 * scale))
@@ -34,7 +34,7 @@ storm()
 	stop_target "$pid"
 }
 
-# fresh COUNT VICTIM ARGUMENTS...
+# fresh COUNT VICTIM ARGUMENTS...: make the first call in COUNT new processes
 fresh()
 {
 	local times=$(($1 * scale)) name=$2
@@ -52,7 +52,7 @@ storm 17 storm aligned 1
 storm 17 storm cross 4
 storm 17 throws 1
 storm 17 throws 4
-storm 3 storm dlopen 1 # it is in the loader nearly always: each waits for its moment
+storm 3 storm dlopen 1 # it is nearly always in the loader: each injection waits for its moment
 storm 17 storm fork 1
 storm 17 storm threads 1
 storm 17 storm setxid 1
@@ -62,7 +62,7 @@ fresh 17 idle 1
 diag "all together: $total injections; $refused times no safe moment was found"
 ok 'there were enough of them' [ "$total" -ge $((285 * scale)) ]
 
-# Blocked, but called from the allocator: never safe, however long one waits.
+# It is blocked, but called from the allocator: never safe, however long one waits.
 start_victim storm inside 1
 snapshot "$pid"
 is_left_alone '(allocator|C library)' 'a thread that is always in the allocator is left alone' \
@@ -74,8 +74,8 @@ run_ctl activate "$pid" --timeout 2s
 like "$status $err" '^(0 |8 .*no safe moment was found)' 'a thread that moves large blocks: done or left alone'
 stop_target "$pid"
 
-# The same storms find what they are made for when no thread is ever refused. Which of them, and
-# after how many tries, is chance: the first harm is enough.
+# The control: the same storms do harm when no thread is ever refused. Which of them do, and after
+# how many tries, is chance: the first harm is enough.
 harmed()
 {
 	local status

@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program of one thread that waits with a timeout, while command after command is run on it:
-# its waits end when they are due, whichever system call it is; where that cannot be, none is
-# lengthened by more than its own timeout.
+# A single-threaded program that waits with a timeout, while command after command is run on it: its
+# waits end when they are due, whichever system call it is; where that is impossible, no wait is
+# prolonged by more than its own timeout.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 anew=$ROOT/build/tests/careless/jeprof-ctl-anew
 ms=1000
 seconds=6
-slack=$((400 * SLOW)) # of a machine that has other things to do, beyond what it does to who is left alone
+slack=$((400 * SLOW)) # for a busy machine, added to the delay of the victim that is left alone
 
-# ticks PID N: a word of struct ticks, in tests/target/ticks.c
+# ticks PID N: print a word of struct ticks, in tests/target/ticks.c
 ticks()
 {
 	od -A n -t u8 -j $((64 + 8 * $2)) -N 8 "$T/board.$1" | tr -d ' '
 }
 
-# pester PROGRAM PID: status after status, for a while
+# pester PROGRAM PID: run status after status, for a while
 pester()
 {
 	local deadline=$((SECONDS + seconds))
@@ -29,7 +29,7 @@ pester()
 	done
 }
 
-# ticking CALL: a victim that waits in it; and one beside it that no command is run on
+# ticking CALL: start a victim that waits in it, and another one, on which no command is run
 ticking()
 {
 	MALLOC_CONF=$PROF start_victim ticks "$1" "$ms"
@@ -53,7 +53,7 @@ check()
 	alone=$(ticks "${alone_of[$pid]}" 1)
 	late=$(ticks "$pid" 1)
 	early=$(ticks "$pid" 2)
-	# What a kernel's own timer does with a millisecond is not ours.
+	# A kernel's own timers may be a millisecond off, which is not our doing.
 	ok "$call: no wait ends too early" test "$early" -le 2000 || diag "$early us"
 	[[ $where == @(register|kernel) ]] || { least=$((least / 2)) most=$((ms + slack)); }
 	ok "$call: waits end" test "$(ticks "$pid" 0)" -ge "$least" || diag "$(ticks "$pid" 0) waits ended"
@@ -65,7 +65,7 @@ check()
 	stop_ticking "$pid"
 }
 
-# round PROGRAM CALL...: some at a time
+# round PROGRAM CALL...: pester several victims at a time
 round()
 {
 	local program=$1 call jobs=()
@@ -90,7 +90,7 @@ while mapfile -t -n 4 some && [ ${#some[@]} -gt 0 ]; do
 	done
 done <"$T/list"
 
-# --- behind a filter, where a thread is stopped twice -------------------------------------------
+# --- behind a filter, so that a thread is stopped twice -----------------------------------------
 
 wrap=("$VICTIMS/fenced" nnp)
 round "$CTL" epoll_wait rt_sigtimedwait
@@ -98,9 +98,10 @@ wrap=()
 check epoll_wait register "${of[0]}"
 check rt_sigtimedwait memory "${of[1]}"
 
-# --- and said ------------------------------------------------------------------------------------
+# --- and reported --------------------------------------------------------------------------------
 
-# What has to begin again is said. That the timeout lies in memory is not known before: SO_RCVTIMEO.
+# Restarted waits are reported. For SO_RCVTIMEO, it is not known in advance that the timeout is in
+# memory.
 ticking recv
 ctl_ok 'recv: a command that stops it once' deactivate "$pid"
 like "$err" 'the timeout of a system call was restarted 1 time' 'what it cost is said'
@@ -121,7 +122,7 @@ for call in epoll_wait rt_sigtimedwait; do
 	stop_ticking "$pid"
 done
 
-# --- the control ---------------------------------------------------------------------------------
+# --- the control: restarting waits with their full timeout is detected ---------------------------
 
 round "$anew" epoll_wait epoll_pwait2 recv io_pgetevents
 for pid in "${of[@]}"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: many dumps at once. What is not shown is counted, to the last one.
+# watch: many dumps at once. Those that are not shown are counted, to the last one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -14,7 +14,7 @@ for ((i = 0; i < processes; i++)); do
 	snapshot "$pid"
 done
 
-# storm N: every process makes N dumps, all at the same time
+# storm N: have every process make N dumps, all at the same time
 storm()
 {
 	local n=$1 before=() i
@@ -54,7 +54,7 @@ for p in "${pids[@]}"; do
 	assert_untouched "$p"
 done
 
-# --- a reader that stands still, and has nobody's room but its own ---
+# --- a reader that is stopped, with no buffer but its own ---
 start_watch still "${pids[@]}"
 kill -STOP "$watcher"
 storm 5000
@@ -70,7 +70,7 @@ for p in "${pids[@]}"; do
 	assert_untouched "$p"
 done
 
-# --- a watch that is killed: the kernel takes everything away ---
+# --- a watch that is killed: the kernel removes everything ---
 start_watch killed "${pids[@]}"
 for p in "${pids[@]}"; do
 	tell "$p" dumps 2000 /dev/null
@@ -78,7 +78,7 @@ done
 kill -KILL "$watcher"
 wait "$watcher" 2>/dev/null
 for p in "${pids[@]}"; do
-	# The kernel needs a moment for it while all of them dump without a pause.
+	# The kernel needs a moment for this while all of them dump without a pause.
 	ok 'a watch that is killed: the breakpoint goes' \
 		within 60 env PHOTO_PATIENCE=1 tests/drivers/photo check "$p" "$T/photo.$p"
 	assert_untouched "$p" 'a watch that is killed: untouched'
