@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target whose answers are random: huge, negative, endless, at addresses that do not exist, with
 # bytes changed in profiles and statistics. There are a thousand rounds, each with the next command:
-# each ends by itself and in time, with a documented exit status, and prints nothing that a terminal
+# each ends by itself and in time, with one of its exit statuses, and prints nothing that a terminal
 # would obey. With LONG, there are a thousand rounds of each command.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"

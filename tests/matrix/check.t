@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: an older jemalloc, which must not be asked for everything when opt.prof is false.
+# check: an older jemalloc, of which not everything may be read when opt.prof is false.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/checking.sh

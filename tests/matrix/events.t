@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # te_event_trigger in files, for a probe: in every version, linkage and build, with symbols and
-# without, it is where nm(1) says of the file that was not stripped, or unknown.
+# without, it is where nm(1) says for the file that was not stripped, or unknown.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 EVENTS=$ROOT/build/tests/drivers/events
 lib=/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2
 
-# event_in FILE: where it is said to be probed; "-" for nowhere
+# event_in FILE: print where it would be probed; "-" for nowhere
 event_in()
 {
 	"$EVENTS" "$1" | cut -d' ' -f2
 }
 
-# same NAME FILE [STRIPPED]: in both it is where nm says. Thin LTO of clang's leaves a program
-# too little to go by without names: there it may be unknown.
+# same NAME FILE [STRIPPED]: in both files, it is where nm says. clang's thin LTO leaves too little
+# evidence in a program without names: there it may be unknown.
 same()
 {
 	local want found
@@ -29,7 +29,7 @@ same()
 	is "$found" "$want" "$1: stripped"
 }
 
-# build OUT ARCHIVE COMPILER FLAGS...: the victim idle with all of it
+# build OUT ARCHIVE COMPILER FLAGS...: build the victim idle with all of the archive
 build()
 {
 	local out=$1 archive=$2 compiler=$3
@@ -39,7 +39,7 @@ build()
 		>"$T/build.log" 2>&1 || { diag "$(tail -n 5 "$T/build.log")" && return 1; }
 }
 
-# each ARCHIVE COMPILER FLAGS...: linked in each way
+# each ARCHIVE COMPILER FLAGS...: test it in each linkage
 each()
 {
 	local linkage archive
@@ -51,7 +51,7 @@ each()
 	done
 }
 
-# Debian's.
+# Debian's builds.
 M=$VICTIMS/matrix
 for file in "$M"/{pie,static,static-pie}-{none,je,rjem,duckdb} "$M/static-hdr-none"; do
 	same "${file##*/}" "$file" "$file.stripped"
@@ -59,7 +59,8 @@ done
 for file in "$M"/libjemalloc-*.so; do
 	same "${file##*/}" "$file" "$M/stripped/${file##*/}"
 done
-# A shared library's code does not depend on its names: one that has them is the twin of Debian's.
+# The code of a shared library does not depend on its symbols: Debian's own equals our copy that has
+# them.
 is "$(event_in "$lib")" "$(event_in "$M/libjemalloc-none.so")" "Debian's own"
 for suite in trixie sid; do
 	root=$(tests/make-root "$suite") || bail_out "there is no root directory of Debian $suite"
@@ -69,11 +70,11 @@ for suite in trixie sid; do
 	like "$(event_in "$root$lib")" '^0x' "$suite: it is found"
 done
 
-# Before 5.3.0 there is none.
+# Versions before 5.3.0 have none.
 root=$(tests/make-root bullseye) || bail_out 'there is no root directory of Debian bullseye'
 is "$(event_in "$root$lib")" - '5.2.1: there is none'
 
-# Our own.
+# Our own builds.
 for version in 5.3.0 5.3.1; do
 	for kind in gcc plain marked; do
 		each "$kind-$version" gcc
@@ -83,12 +84,13 @@ for version in 5.3.0 5.3.1; do
 	each "lto-$version" gcc -flto
 done
 
-# With marks (-fcf-protection) the mark is passed over: a probe there costs an exception more.
+# With marks (-fcf-protection), the probe comes after the mark: on the mark, it would cost a second
+# exception.
 build "$T/marked" "$(tests/make-jemalloc marked 5.3.0)" gcc -pie
 at=$(event_in "$T/marked")
 is "$(xxd -s $((at - 4)) -l 4 -p "$T/marked")" f30f1efa 'marked: the mark is before it'
 
-# Two in one program: each is found by its own names, and none without names.
+# Two jemallocs in one program: with names, each is found by its own; without, neither is found.
 ok 'two: is built' build "$T/two" "$(tests/make-jemalloc plain 5.3.0)" gcc -Wl,--whole-archive \
 	"$(tests/make-jemalloc gcc 5.3.1)"
 is "$("$EVENTS" "$T/two" | cut -d' ' -f2 | sort)" "$(tests/drivers/probed.py "$T/two" | sort)" 'two: each is found'

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an injection adds to a target at most, with each jemalloc of Debian's suites: nothing in a
-# borrowed thread that has its data, and in a thread of our own no more than what is asked for.
+# The most that an injection adds to a target, with the jemalloc of each Debian suite: nothing in a
+# borrowed thread that has its data, and in a thread of our own no more than we say is needed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# kib KEY: of the target
+# kib KEY: print a value of the target's status
 kib()
 {
 	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$pid/status"
 }
 
-# needed: what is said to be needed of its address space, in KiB
+# needed COMMAND...: print the address space that is reported as needed, in KiB
 needed()
 {
 	prlimit --pid "$pid" --as=1000000:
@@ -20,7 +20,7 @@ needed()
 	sed -nE 's/.*up to ([0-9.]+)M may be needed.*/\1/p' <<<"$err" | awk '{ print int($1 * 1024) }'
 }
 
-# adds NAME MODE COMMAND [ARGUMENTS...]: of a target that is made for it; sets `more`, KiB
+# adds NAME MODE COMMAND [ARGUMENTS...]: run it on a new target; set `more` to the KiB that it adds
 adds()
 {
 	local name=$1 mode=$2 before command=$3

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the installed C library does, compared with what jeprof-ctl knows of it by hand.
+# The behavior of the installed C library matches what jeprof-ctl has hardcoded about it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/glibc.sh
@@ -8,7 +8,7 @@
 
 test_glibc
 
-# More symbols, of functions inside the library: none of them makes a thread look safe.
+# With more symbols, those of internal functions: none of them makes a thread look safe.
 assert_holders 'with its debug file' holders debug
 assert_holders 'linked statically' holders-static
 holds_locks holders-static -_mid_memalign

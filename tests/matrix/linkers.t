@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What linkers, LTO and strip(1) make of a program that holds jemalloc itself: each must work, or
-# be refused for a reason that is stated here. Prints a table. A selection in which each two values
-# that go together meet where it matters; all of them, which takes hours, in a random order with
-# CELLS=all, and so many of them with CELLS=N. TABLE=FILE has the rows as they come.
+# What linkers, LTO and strip(1) do to a program that contains jemalloc: each result must work, or
+# be refused for a reason that is listed here. Prints a table. By default, tests a selection of
+# combinations in which every relevant pair of values occurs; with CELLS=all, tests all combinations
+# in random order, which takes hours; with CELLS=N, tests N of these. TABLE=FILE receives the rows
+# as they come.
 #
-# Not tried: jemalloc 4.5.0 and 5.1.0, of which no suite of Debian's has the source or a package.
+# Not tested: jemalloc 4.5.0 and 5.1.0, which no Debian suite has as a source or a package.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 unset MALLOC_CONF
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# Why something is not to be had, as jeprof-ctl says it. The second: LTO made malloc_stats_print
-# one with its only caller, or no symbol says where it is.
+# The reasons why something is not available, in jeprof-ctl's words. The second: LTO merged
+# malloc_stats_print with its only caller, or no symbol says where it is.
 known_reasons=(
 	"this needs a helper thread, and no pthread_create was found"
 	'malloc_stats_print (is not to be found|was not found)'
@@ -23,8 +24,8 @@ interface=(malloc calloc realloc free aligned_alloc posix_memalign memalign vall
 	mallocx rallocx xallocx sallocx dallocx sdallocx nallocx)
 declare -A prefix_of=([none]='' [je]=je_ [rjem]=_rjem_ [app]=app_)
 
-# archive_of WHICH PREFIX: Debian's own with its functions renamed (debian-5.2.1, debian-5.3.0,
-# debian-5.3.1), or one of tests/make-jemalloc's, which have prefixes of their own
+# archive_of WHICH PREFIX: print Debian's archive with its functions renamed (debian-5.2.1,
+# debian-5.3.0, debian-5.3.1), or one of tests/make-jemalloc, which have prefixes of their own
 archive_of()
 {
 	local lib s rename=() out=$T/$1-$2.a
@@ -40,7 +41,7 @@ archive_of()
 		for s in "${interface[@]}"; do
 			rename+=(--redefine-sym "$s=${prefix_of[$2]}$s")
 		done
-		# Of the C library's own names it keeps those only with its malloc().
+		# It has the C library's own names only together with its malloc().
 		[ "$2" = none ] || for s in malloc calloc realloc free memalign valloc; do
 			rename+=(--redefine-sym "__libc_$s=${prefix_of[$2]}__libc_$s")
 		done
@@ -96,8 +97,8 @@ fn main() {
 }
 RUST
 
-# link OUT ARCHIVE PREFIX LINKER LINKAGE LANGUAGE FLAGS: 1 if that cannot be linked; what was said
-# is in $T/link.log
+# link OUT ARCHIVE PREFIX LINKER LINKAGE LANGUAGE FLAGS: return 1 if that cannot be linked; leave
+# the messages in $T/link.log
 link()
 {
 	local out=$1 archive=$2 prefix=$3 linker=$4 linkage=$5 language=$6 flags=$7
@@ -132,7 +133,7 @@ link()
 		-lm -ldl -lstdc++ >"$T/link.log" 2>&1
 }
 
-# add_row END: all rows have as many columns
+# add_row END: complete `row`, so that all rows have as many columns
 add_row()
 {
 	row=$(sed -E 's/^(([^|]*\|){15}).*/\1/' <<<"$row$1 | | | | |")
@@ -140,10 +141,11 @@ add_row()
 	[ -z "${TABLE:-}" ] || echo "$row" >>"$TABLE"
 }
 
-# began OUT LANGUAGE CONF: sets `pid`; 1 if the program ended by itself
+# began OUT LANGUAGE CONF: set `pid`; return 1 if the program ended by itself
 began()
 {
-	# glibc's malloc, where it is not the program's, would reserve an arena for each borrowed thread.
+	# glibc's malloc, if it is not the program's, would reserve an arena for each borrowed
+	# thread.
 	local conf=(MALLOC_CONF="$3" JE_MALLOC_CONF="$3" _RJEM_MALLOC_CONF="$3" APP_MALLOC_CONF="$3" MALLOC_ARENA_MAX=1)
 
 	if [[ $2 == Rust* ]]; then
@@ -161,7 +163,7 @@ began()
 	ln -f "$T/board" "$T/board.$pid"
 }
 
-# step NAME ARGUMENTS...: adds to `row`; what is refused must have a reason that is known
+# step NAME ARGUMENTS...: add the result to `row`; a refusal must have a known reason
 step()
 {
 	local name=$1 reason
@@ -183,8 +185,8 @@ step()
 	return 1
 }
 
-# cell ARCHIVE PREFIX LINKER LINKAGE SYMBOLS LANGUAGE FLAGS: C, C++, Rust, or Rust-sid, which is what
-# the newest compiler of Debian's makes, and runs there
+# cell ARCHIVE PREFIX LINKER LINKAGE SYMBOLS LANGUAGE FLAGS: test a combination; LANGUAGE is C, C++,
+# Rust, or Rust-sid, which is built by Debian's newest compiler, and runs there
 cell()
 {
 	local archive file prefix=${prefix_of[$2]} before=$failures found event options=$PROF wrap=() there=$T
@@ -206,11 +208,11 @@ cell()
 	part) strip -x "$file" ;;
 	none) strip "$file" ;;
 	esac
-	# A wrong place would be the end of who is probed there. LTO may have left none.
+	# A probe at a wrong place would kill the process. LTO may have left no place.
 	found=$("$ROOT/build/tests/drivers/events" "$file" | cut -d' ' -f2)
 	[[ $found == "$event" || $found == - ]] ||
 		result 1 "$cell: te_event_trigger" || diag "$found, and nm says: $event"
-	# A static program whose malloc() it is ends at its start: doc/linkers.md.
+	# A static program that uses it as malloc() ends at its start: see doc/linkers.md.
 	[[ $4 != static* || -n $prefix ]] || options=prof:false
 	if ! began "$file" "$6" "$options"; then
 		result 1 "$cell: runs"
@@ -286,7 +288,7 @@ one()
 	echo
 }
 
-# A line for each.
+# every: print a line for each combination
 every()
 {
 	local archive prefix linker linkage symbols language flags
@@ -308,7 +310,7 @@ every()
 					[ "$linker" = bfd ] || one "$archive" je "$linker" "$linkage" "$symbols" C "$icf"
 				done
 				for archive in 5.3.0 5.3.1; do
-					# Neither reads what the other compiler leaves for LTO.
+					# Neither compiler reads what the other one leaves for LTO.
 					[ "$linker" = lld ] || one "lto-$archive" none "$linker" "$linkage" "$symbols" C -flto
 					[ "$linker" != lld ] || one "thin-$archive" app "$linker" "$linkage" "$symbols" C -flto=thin
 				done
@@ -330,7 +332,7 @@ every()
 }
 
 if [ -n "${CELL:-}" ]; then
-	eval "cell $CELL" # one alone, to look at
+	eval "cell $CELL" # a single combination, to look at
 elif [ -n "${CELLS:-}" ]; then
 	[ "$CELLS" != all ] || CELLS=9999
 	every | shuf -n "$CELLS" >"$T/cells"

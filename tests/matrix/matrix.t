@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every linkage of jemalloc, every prefix, with symbols and without: found, at the addresses
-# that nm(1) tells of the twin that was not stripped, and of use.
+# Every linkage of jemalloc, every prefix, with symbols and without: jemalloc is found, at the
+# addresses that nm(1) prints for the twin that was not stripped, and usable.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,11 +11,11 @@ declare -A pids=()
 options=(prof_active prof_thread_active_init lg_prof_sample lg_prof_interval prof_gdump prof_final
 	prof_leak prof_accum)
 
-# What can sample: jemalloc's unwinder ends a static program that has prof:true.
+# What can take samples: jemalloc's unwinder crashes a static program that has prof:true.
 works=(shared preload pie)
 looks=(static-pie static static-hdr)
 
-# start LINKAGE PREFIX SYMBOLS ('' or .stripped)
+# start LINKAGE PREFIX SYMBOLS: start that victim; SYMBOLS is '' or .stripped
 start()
 {
 	local libs=$M${3:+/stripped}
@@ -29,7 +29,7 @@ start()
 	pids["$1-$2$3"]=$pid
 }
 
-# where FILE PID: the address at which the image lies that nm(1) counts from 0
+# where FILE PID: print the load address of the image, to be added to the addresses of nm(1)
 where()
 {
 	case $(readelf -h "$1") in *'EXEC (Exec'*) echo 0 && return ;; esac
@@ -37,7 +37,7 @@ where()
 		n == name { sub("-.*", "", $1); print $1; exit }' "/proc/$2/maps"
 }
 
-# addresses FILE PID SYMBOL...: "0x..." of each in the process
+# addresses FILE PID SYMBOL...: print "0x..." for each in the process
 addresses()
 {
 	local base value names=("${@:3}") name
@@ -52,7 +52,7 @@ addresses()
 	done | paste -sd ' '
 }
 
-# found NAME LINKAGE PREFIX SYMBOLS: status tells what nm tells
+# found NAME LINKAGE PREFIX SYMBOLS: status agrees with nm
 found()
 {
 	local name=$1 linkage=$2 prefix=${prefix_of[$3]} twin=$M/$2-$3 by=symbols kind=static
@@ -79,7 +79,7 @@ each()
 
 	for prefix in none je rjem duckdb; do
 		for linkage in "${cells[@]}"; do
-			# One prefix tells what the table of frames changes.
+			# One prefix is enough to show what the frame table changes.
 			[[ $linkage != static-hdr || $prefix = none ]] || continue
 			for symbols in '' .stripped; do
 				"$1" "$linkage-$prefix$symbols" "$linkage" "$prefix" "$symbols"
@@ -130,7 +130,7 @@ finish()
 	stop_target "${pids[$1]}"
 }
 
-# In a static program without symbols calls are made in a thread that waits; profiling is off.
+# A static program without symbols: calls are made in a waiting thread; profiling is off.
 refuse()
 {
 	local pid=${pids[$1]}
@@ -159,7 +159,7 @@ pid=${pids[static-none.stripped]}
 ctl_fails 1 needs_pthread_create 'static: what needs a thread' stats "$pid"
 each finish
 
-# The first call confirms what was found: a version that is another one ends it.
+# The first call confirms what was found; another version ends the command.
 start pie none .stripped
 snapshot "$pid"
 ok 'another version in memory' python3 - "$pid" "$M/pie-none.stripped" "$(where "$M/pie-none" "$pid")" <<'EOF'
@@ -174,7 +174,7 @@ like "$err" '5\.3\.9.*5\.3\.0' 'not confirmed: both versions are named'
 assert_untouched "$pid" 'not confirmed: untouched'
 stop_target "$pid"
 
-# Strings alone are not enough, nor is somebody who is called with them.
+# Strings are not enough, nor is a function that is called with them.
 start_victim "$M/words"
 snapshot "$pid"
 ctl_fails 5 jemalloc_without_names 'words: no jemalloc' activate "$pid"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Targets whose C library is musl: what is known of it by hand compared with the installed one, and
-# programs linked with it in each way.
+# Targets whose C library is musl: what is hardcoded about musl matches the installed one, and
+# programs that are linked with it in each way work.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/musl.sh
@@ -19,7 +19,7 @@ like "$(<"$T/births")" 'known pthread_attr_t: .*known struct pthread: .*known ca
 like "$(<"$T/births")" 'UNKNOWN made: system call 102 ' 'control: a system call that is not known is reported'
 like "$(<"$T/births")" 'UNKNOWN cancellation: ' 'control: a field that is elsewhere is reported'
 
-# holders WHAT [ARGUMENTS...]
+# holders WHAT [ARGUMENTS...]: run the functions that take locks; leave the verdicts in $T/holders
 export HOLDERS_LIBRARY=$T/libempty.so
 echo 'int nothing;' | musl-gcc -shared -fPIC -x c -o "$HOLDERS_LIBRARY" -
 holders()
@@ -47,7 +47,7 @@ build_musl_static idle idle-bare
 cp "$musl/libjemalloc.so.2" "$T/whole.so"
 
 
-# answer COMMAND...: "yes", or the exit status and why not
+# answer COMMAND...: print "yes", or the exit status and the reason
 answer()
 {
 	run_ctl "$@"
@@ -55,7 +55,7 @@ answer()
 	echo "$status: $(sed -n 's/^jeprof-ctl: //p' <<<"$err" | head -n 1)"
 }
 
-# linkage NAME LINKAGE MODE DUMP POKE: how `status` works, and what a dump and a poke answer
+# linkage NAME LINKAGE MODE DUMP POKE: test `status`, and the expected answers of a dump and a poke
 linkage()
 {
 	local name=$1
@@ -98,13 +98,13 @@ linkage idle-static.stripped static inline "$no_thread" "$no_proof"
 linkage idle-static-pie.stripped static inline "$no_thread" "$no_proof"
 strip -s "$musl/libjemalloc.so.2"
 linkage idle shared thread yes yes
-# As distributions of their own have it: the C library is mapped under its name as a loader.
+# As musl distributions have it: the C library is mapped under the name of its loader.
 cp /usr/lib/x86_64-linux-musl/libc.so "$musl/ld-musl-x86_64.so.1"
 build_musl idle -Wl,--dynamic-linker="$musl/ld-musl-x86_64.so.1"
 linkage idle shared thread yes yes
 cp "$T/whole.so" "$musl/libjemalloc.so.2"
 
-# A program that no signal handler is linked into has no way back from one.
+# A program without any signal handler linked in cannot return from one.
 start_victim "$musl/idle-bare"
 snapshot "$pid"
 ctl_fails 1 'static_without_restorer poke' 'without signal handlers: refused, with the reason' activate "$pid"

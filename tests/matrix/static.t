@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs in C that are linked statically, with the C library and the jemalloc of other Debian suites.
+# Statically linked programs in C, with the C library and the jemalloc of other Debian suites.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -8,7 +8,8 @@ export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
 # shellcheck source=tests/static.sh
 . tests/static.sh
 
-# Our libgcc asks glibc for this from 2.35 on; without it, it asks by dl_iterate_phdr(3).
+# Our libgcc calls this glibc function, which exists since 2.35; without it, it uses
+# dl_iterate_phdr(3).
 echo 'int _dl_find_object(void *pc, void *found) { return pc == found ? 0 : -1; }' >"$T/older.c"
 
 for suite in bullseye trixie sid; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jemallocs of which each takes stacks in another way: what that is, is read from their code, and where
-# it ends the program nothing starts sampling unasked.
+# jemallocs that take stacks in different ways: their code tells which way, and where taking a stack
+# would end the program, nothing starts sampling unasked.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/checking.sh
@@ -9,7 +9,7 @@
 
 export MALLOC_CONF=$PROF
 
-# start_with ARCHIVE: a program whose code has no frame pointers, with that jemalloc
+# start_with ARCHIVE: start a program without frame pointers on that jemalloc
 start_with()
 {
 	cc -shared -o "$T/libjemalloc.so.2" -Wl,-soname,libjemalloc.so.2 -Wl,--whole-archive "$1" \
@@ -19,7 +19,8 @@ start_with()
 	wrap=()
 }
 
-# unasked NAME: whatever starts sampling is refused; a write without a call, too, by the code alone
+# unasked NAME: whatever starts sampling is refused, even a write without a call, going by the code
+# alone
 unasked()
 {
 	ctl_fails 1 'compiler_unwinder other_unwinder_or_force' "$1: activate" activate "$pid"
@@ -43,9 +44,9 @@ for version in 5.3.0 5.3.1; do
 	kill -CONT "$pid"
 	left "$version"
 
-	# The control: asked to, it is as bad as that.
+	# The control: if forced, it is as bad as that.
 	start_with "$archive"
-	run_ctl activate "$pid" --force # exit status 9 where it ends at once
+	run_ctl activate "$pid" --force # exit status 9 if the program ends at once
 	ok "$version: control: the program ends" within 60 test ! -d "/proc/$pid/task/$pid/fd"
 	stop_target "$pid"
 done

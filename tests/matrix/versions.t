@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every jemalloc that Debian's suites have, with the C library and the redis-server of its suite.
+# Every jemalloc of Debian's suites, with the C library and the redis-server of the same suite.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# The number of live objects that a profile counts.
+# objects_of FILE: print the number of live objects that a profile counts
 objects_of()
 {
 	awk '/^ *t\*:/ { print $2 + 0; exit }' "$1"
@@ -15,7 +15,7 @@ stacks()
 	stacks_of "$T/$1.heap" | wc -l
 }
 
-# cycle NAME: on, load from the main thread, which is older than that, dump, off
+# cycle NAME: activate, load from the main thread, which is older, dump, deactivate
 cycle()
 {
 	snapshot "$pid"
@@ -39,8 +39,7 @@ is_on()
 	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = true ]
 }
 
-# recording NAME: what is allocated meanwhile, and nothing that was sampled before, is its growth
-# poke NAME: on without a call; the main thread, which is older than that, is sampled
+# poke NAME: activate without a call; the main thread, which is older, is sampled
 poke()
 {
 	snapshot "$pid"
@@ -61,6 +60,7 @@ poke()
 	ok "$1: poke back: off" not_on
 }
 
+# recording NAME: its growth is what is allocated meanwhile, and nothing that was sampled before
 recording()
 {
 	local recorder
@@ -86,7 +86,7 @@ not_on()
 	! is_on
 }
 
-# Where the target writes dumps of its own accord there is a prefix since 5.3.0.
+# When the target writes the dumps itself, the prefix can be set since 5.3.0.
 own_dumps()
 {
 	snapshot "$pid"
@@ -127,7 +127,7 @@ other_commands()
 	assert_untouched "$pid" "$1: these leave it untouched"
 }
 
-# version NAME REGEX: everything, on the redis-server that was just started
+# version NAME REGEX: run everything on the redis-server that was just started
 version()
 {
 	load_redis 1000
@@ -164,7 +164,7 @@ enter_root bullseye
 launch_redis /mnt
 version 5.2.1 '5\.2\.1-'
 
-# What 5.2.1 does without the calls in each thread: prof.active is true, and nothing is sampled.
+# What 5.2.1 does without a call in each thread: prof.active is true, and nothing is sampled.
 launch_redis /mnt
 load_redis 1000
 snapshot "$pid"
@@ -180,7 +180,7 @@ ctl_ok 'control: dump again' dump "$pid" -o "$T/control2.heap"
 like "$(objects_of "$T/control2.heap")" '^[1-9][0-9]{2}' 'control: activate brought the threads along all the same'
 stop_target "$pid"
 
-# A thread that cannot be reached is named, and the others sample.
+# A thread that cannot be reached is counted, and the others sample.
 build_for_root crowd
 start_victim /mnt/crowd 3 stuck
 snapshot "$pid"
@@ -189,7 +189,7 @@ like "$(json .warning)" '1 of 5 threads could not be reached' '5.2.1, a thread t
 assert_untouched "$pid" '5.2.1, a thread that cannot be reached: untouched'
 stop_target "$pid"
 
-# Without opt.prof 5.2.1 takes prof.active, and a look at thread.prof.active ends the thread.
+# Without opt.prof, 5.2.1 accepts prof.active, but reading thread.prof.active ends the thread.
 MALLOC_CONF=prof:false launch_redis /mnt
 load_redis 1000
 snapshot "$pid"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: other versions of jemalloc, with the redis-server of their Debian suites.
+# watch: other versions of jemalloc, with the redis-server of the same Debian suite.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
 folder=/mnt
-# version SUITE [ARGUMENTS OF REDIS...]
+# version SUITE [ARGUMENTS OF REDIS...]: test the watch with that suite
 version()
 {
 	local suite=$1 own=$T/own-$1
