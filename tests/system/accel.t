@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# vagrant/accel: KVM is used only where a guest's kernel comes up with it, as the user who will run it.
+# vagrant/accel: KVM is used only if a guest's kernel boots with it, as the user who will run it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# --- a cache with the kernel of a box, and a qemu that notes its runs ---
+# --- a cache with the kernel of a box, and a fake qemu that counts its runs ---
 box=$(vagrant/make-box bookworm) || bail_out 'there is no box'
 mkdir -p "$T/bin" "$T/dev" "$T/vagrant"
 cp vagrant/accel vagrant/cache-dir "$T/vagrant/"
 tar -xOf "$box" vmlinuz >"$T/vmlinuz"
 tar -cf "$T/known.box" -C "$T" vmlinuz
 chmod 644 "$T/known.box"
-# QEMU as it is; one that KVM gives up on: its guest is paused for ever; one whose KVM works.
+# The real QEMU; one whose guest KVM pauses forever; one whose KVM works.
 qemu=$(command -v qemu-system-x86_64) || bail_out 'there is no qemu-system-x86_64'
 declare -A does=(
 	[real]='exec '"$qemu"' "$@"'
 	[paused]='sleep 1000'
-	[working]='shift 4; exec '"$qemu"' -accel tcg -cpu qemu64 "$@"' # in place of -accel kvm -cpu host
+	[working]='shift 4; exec '"$qemu"' -accel tcg -cpu qemu64 "$@"' # instead of -accel kvm -cpu host
 )
 
-# machine NAME DEVICE QEMU USER: what accel says to USER where /dev/kvm is DEVICE; in $said, and the number of
-# guests that it started in $guests
+# machine NAME DEVICE QEMU USER: run accel as USER with DEVICE as /dev/kvm; leave its output in
+# $said, and the number of guests that it started in $guests
 machine()
 {
 	local name=$1 device=$2 user=$4
@@ -45,7 +45,7 @@ machine()
 	guests=$(wc -l <"$T/guests")
 }
 
-# --- there is nothing to try ---
+# --- nothing to try ---
 machine none none working nobody
 is "$said $guests" 'tcg 0' 'no /dev/kvm'
 machine root root working nobody
@@ -53,17 +53,17 @@ is "$said $guests" 'tcg 0' "root's alone, asked by another user"
 machine root-by-root root working root
 is "$said $guests" 'kvm 1' 'control: asked by root it is tried'
 
-# --- it opens, and runs nothing ---
+# --- /dev/kvm can be opened, but runs nothing ---
 machine dead all real nobody
 is "$said $guests" 'tcg 1' 'it opens, and runs nothing' || diag "$(<"$T/accel.err")"
 machine dead all working nobody
 is "$said $guests" 'tcg 0' 'that is kept'
 
-# --- a guest that is paused, and never says a word ---
+# --- a guest that is paused, and never prints anything ---
 machine paused all paused nobody
 is "$said $guests" 'tcg 1' 'a guest that is paused'
 
-# --- a kernel comes up ---
+# --- a kernel boots ---
 machine working all working nobody
 is "$said $guests" 'kvm 1' 'a kernel comes up' || diag "$(<"$T/accel.err")"
 machine working all working nobody

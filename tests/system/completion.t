@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What make install installed, in bash, zsh and fish, as keys are typed.
+# The installed completions, in bash, zsh and fish, as keys are typed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ start_victim "$T/$name"
 snapshot "$pid"
 mkdir "$T/folder" "$T/home"
 touch "$T/folder/profile.heap"
-# The rest of the pid is to be typed by the shell.
+# Leave the last digit of the pid for the shell to complete.
 begun=${pid:0:-1}
 others=$("$CTL" -q list -o pid | sed 1d | grep -c "^$begun")
 
@@ -71,7 +71,7 @@ for shell in bash zsh; do
 	ok "$shell: a name, quoted" typed "$shell" $'jeprof-ctl status --comm \\$\t' '\$\(\>here\) '
 done
 
-# fished WORDS: what fish offers
+# fished WORDS: print what fish offers
 fished()
 {
 	HOME=$T/home XDG_DATA_DIRS=$T/usr/share:/usr/share fish --no-config -c \

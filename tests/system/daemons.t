@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Debian's other daemons that use jemalloc, in their simplest configuration on loopback.
+# Debian's other daemons that use jemalloc, in their simplest configuration, on loopback.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/daemons.sh
@@ -30,7 +30,7 @@ main_job nghttpx http "$port"
 start_varnishd
 main_job varnishd http "$port"
 
-# LuaJIT is in it: jemalloc would abort it once a sample is taken below compiled Lua.
+# It contains LuaJIT: jemalloc would abort once a sample is taken below compiled Lua.
 start_kresd
 snapshot "$pid"
 ctl_fails 1 'luajit_may_abort force_or_libunwind' 'kresd: activate is refused' activate "$pid"
@@ -45,7 +45,7 @@ for _ in 1 2 3 4 5; do
 done
 ok 'kresd: still answers' within 60 dns_localhost "$port"
 assert_untouched "$pid" 'kresd: untouched'
-# The control: nothing but sampling is in the way.
+# The control: only sampling is refused, and it can be forced.
 ctl_ok 'kresd: activate --force' activate "$pid" --force
 ctl_ok 'kresd: deactivate again' deactivate "$pid"
 assert_untouched "$pid" 'kresd: untouched by that'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report -f jeprof: to the byte what jeprof makes of it, in the modes that tests/gate/report.t leaves out.
+# report -f jeprof: byte for byte what jeprof prints, in the modes that tests/gate/report.t leaves
+# out.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/forest.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report -f FORMAT of real dumps, read by the programs that the formats are for: the totals are
-# ours, and what is hostile in a name stays text.
+# report -f FORMAT of real dumps, read by the programs that the formats are for: the totals match
+# ours, and hostile names stay text.
 # shellcheck source=tests/lib.sh
 . "${BASH_SOURCE%/*}/../lib.sh"
 # shellcheck source=tests/made.sh
@@ -10,13 +10,13 @@
 export T
 formats=(pprof folded svg speedscope callgrind dot json html)
 
-# what SUBCOMMAND FILE [NAME]: its JSON goes where json() looks
+# what SUBCOMMAND FILE [NAME]: run formats.mjs; its JSON is for json()
 what()
 {
 	timeout 120 tests/drivers/formats.mjs "$@" >"$T/out" 2>"$T/node.err" || diag "$(tail -n 5 "$T/node.err")"
 }
 
-# report_as FORMAT FILE [OPTIONS...]: from $heap
+# report_as FORMAT FILE [OPTIONS...]: convert $heap
 report_as()
 {
 	local format=$1 file=$2
@@ -25,7 +25,7 @@ report_as()
 	ctl_ok "report -f $format $*" report -q -f "$format" -o "$file" "$@" "$heap"
 }
 
-# check_formats NAME: every format of $heap, in the hands of its readers; sets `total`
+# check_formats NAME: check every format of $heap with its reader; set `total`
 check_formats()
 {
 	local name=$1 dir=$T/$1 format
@@ -56,8 +56,8 @@ check_formats()
 	like "$(json .said)" 'inuse_space \(2/' "$name: speedscope shows it"
 }
 
-# same_rows NAME: report without folding and go tool pprof have the same rows, but for the rounding
-# of each sample
+# same_rows NAME: report without folding and go tool pprof have the same rows, except for the
+# rounding of each sample
 same_rows()
 {
 	local dir=$T/$1
@@ -124,7 +124,7 @@ is "$(json '[.wide, .back, .scripts, .odd] | tostring')" '[1240,0,1,0]' 'svg: zo
 is "$(json '[.others, .complaints] | tostring')" '[[],[]]' 'svg: nothing from outside, nothing to complain of'
 like "$(<"$T/redis/it.html")" 'Content-Security-Policy' 'html: a page'
 
-# --- other counts, and other selections ---
+# --- other values, and other selections ---
 report_as folded "$T/objects" --inuse-objects
 is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/objects")" "$(json '.totals[0] | round' "$T/redis/it.json")" \
 	'folded: objects'
@@ -146,15 +146,15 @@ is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/grown.folded")" "$(jso
 assert_untouched "$pid" 'the target is untouched'
 stop_target "$pid"
 
-# --- what is read of others ---
-# top FILE [OPTIONS...]: "NAME FLAT CUM" of each function by go tool pprof, sorted
+# --- profiles of other programs ---
+# top FILE [OPTIONS...]: print "NAME FLAT CUM" of each function by go tool pprof, sorted
 top()
 {
 	go tool pprof -top -unit=B -nodecount=100000 -nodefraction=0 -edgefraction=0 -sample_index=inuse_space "${@:2}" "$1" 2>/dev/null |
 		awk '$1 ~ /^-?[0-9]/ && $5 ~ /%$/ { name = $6; for (i = 7; i <= NF; i++) name = name " " $i
 			sub(/ \(inline\)$/, "", name); sub("B", "", $1); sub("B", "", $4); print name, $1, $4 }' | sort
 }
-# ours FILE [OPTIONS...]: the same
+# ours FILE [OPTIONS...]: print the same by report
 ours()
 {
 	run_ctl report "$@" -n 0 --no-fold --json
@@ -165,7 +165,8 @@ ok 'its own profiles' "$T/go-heap" "$T/go.pb.gz"
 is "$(ours "$T/go.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: every function as go tool pprof has it'
 ok 'Go: there are some' test "$(ours "$T/go.pb.gz" | wc -l)" -gt 3
 ctl_fails 1 'in_file pprof_not_of_memory' 'Go: a profile of its time' report "$T/go.pb.gz.cpu"
-# Of its text go tool pprof has no names without the program, and cuts each sample to whole bytes.
+# In the text format, go tool pprof has no names without the program, and truncates each sample to
+# bytes.
 theirs=$(go tool pprof -top -unit=B -sample_index=inuse_space "$T/go.pb.gz.txt" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')
 like "$theirs" '^[1-9][0-9]{7}$' 'Go, as text: go tool pprof has a total'
 ctl_ok 'Go, as text' report "$T/go.pb.gz.txt" --no-fold --json -n 0
@@ -181,7 +182,7 @@ ctl_ok 'the second profile of redis' convert "$heap" "$T/as-base.pb.gz"
 is "$(ours "$T/as-base.pb.gz" --base "$T/redis/it.pprof")" "$(top "$T/as-base.pb.gz" -base="$T/redis/it.pprof")" \
 	'redis: every function of a difference as go tool pprof has it'
 
-# --- bytes that were allocated, and nothing else ---
+# --- profiles with only allocated bytes ---
 functions=(main work leaf other malloc)
 made_sites sites.heap 4242 10 '90 100000 4 2 1 0' '30 30000 4 3 0'
 for suffix in pb.gz callgrind; do
@@ -195,14 +196,14 @@ like "$theirs" 'Duration: 10s, Total samples = 130000B' 'what sites writes: go t
 is "$(callgrind_annotate "$T/sites.callgrind" 2>"$T/cg.err" | awk '/PROGRAM TOTALS/ { gsub(",", ""); print $1 }')" \
 	130000 'what sites writes: callgrind_annotate has the total'
 
-# --- convert, by the suffix ---
+# --- convert: the suffix selects the format ---
 for suffix in pb.gz folded svg speedscope.json callgrind dot json html; do
 	ctl_ok "convert to .$suffix" convert -q "$heap" "$T/as.$suffix"
 done
 is "$(head -c 2 "$T/as.pb.gz" | od -An -tx1)" ' 1f 8b' 'convert: pprof is compressed'
 like "$(head -c 20 "$T/as.speedscope.json")" 'schema' 'convert: the longer suffix counts'
 
-# --- the graph of calls, drawn ---
+# --- the call graph, drawn ---
 ctl_ok 'convert to .dot.svg' convert -q "$heap" "$T/calls.dot.svg"
 is "$(xmllint --xpath 'count(//*[local-name()="title"][text()="'"$(sed -n 's/^digraph "\(.*\)" {$/\1/p' "$T/as.dot")"'"])' "$T/calls.dot.svg")" \
 	1 'it is the graph, as dot(1) draws it'
@@ -218,7 +219,7 @@ ctl_fails 1 'graphviz_missing install_graphviz' 'without Graphviz' \
 runner=()
 ok 'without Graphviz: no file' test ! -e "$T/undrawn.png"
 
-# --- names that want to be more than names; a quote in the name of a file would break pprof's dot ---
+# --- names that look like markup; a quote in a file name would break pprof's dot --------------------
 python3 - "$T/hostile.heap" <<'END'
 import sys
 

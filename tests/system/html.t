@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report -f html: the page in a browser, of a real process, of a difference, of hostile names,
-# and of 20,000 stacks. tests/drivers/page.mjs says what it saw.
+# report -f html: the page in a browser, for a real process, a difference, hostile names, and 20,000
+# stacks. tests/drivers/page.mjs prints what it saw.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# KEEP=FOLDER keeps the pictures of the pages.
+# KEEP=FOLDER keeps screenshots of the pages.
 pictures=${KEEP:-}
 export T
 
-# visit PAGE EXPRESSION: fills $T/out with what page.mjs saw
+# visit PAGE EXPRESSION: fill $T/out with what page.mjs saw
 visit()
 {
 	if timeout -k 5 300 node tests/drivers/page.mjs "$1" "$2" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err"; then
@@ -22,7 +22,7 @@ visit()
 	is "$(json .images)" 0 "${1##*/}: no image"
 }
 
-# made NAME ARGUMENTS...: the page $T/NAME.html of what made-profile prints
+# made NAME ARGUMENTS...: make the page $T/NAME.html from the output of made-profile
 made()
 {
 	local name=$1
@@ -32,19 +32,19 @@ made()
 	ctl_ok "report -f html of $name.heap" report "$T/$name.heap" -f html -o "$T/$name.html"
 }
 
-# The sum of a folded report: bytes.
+# folded_sum ARGUMENTS...: print the sum of a folded report, in bytes
 folded_sum()
 {
 	"$CTL" report "$@" -f folded | awk '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 
-# shown_bytes TEXT: the exact number in "1.2 MiB ±3 KiB (1,234,567 bytes)bytes in use"
+# shown_bytes TEXT: print the exact number of "1.2 MiB ±3 KiB (1,234,567 bytes)bytes in use"
 shown_bytes()
 {
 	sed -E 's/.*\((\+|−)?([0-9,]+) (bytes|objects)\).*/\1\2/; s/,//g; s/^\+//; s/−/-/' <<<"$1"
 }
 
-# near A B NAME: equal but for the rounding of the last byte
+# near A B NAME: they are equal except for the rounding of the last byte
 near()
 {
 	ok "$3" awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a - b <= 1 && b - a <= 1) }'
@@ -71,7 +71,7 @@ like "$(json .legend)" 'libc\.so\.6' 'those that allocate nothing by themselves,
 ok 'it draws' jq -e '.drawn.colours > 10 and .drawn.most < 0.98' "$T/out"
 ok 'the map draws' jq -e '.map.colours > 10 and .map.most < 0.98' "$T/out"
 
-# --- what can be done with it ---
+# --- interaction ---
 made made 300 leaky_one
 visit "$T/made.html" '^leaky_one$'
 is "$(json '.clicked.path | length')" 2 'a click zooms'
@@ -128,7 +128,7 @@ is "$(json .middle.again)" "$(json .middle.of)" 'callers: Back leads back'
 is "$(json '.middle.of as $of | .callee | .some and (.all | index($of) != null)')" true \
 	'callers: a click goes on to what it calls'
 
-# --- the address ---
+# --- the address bar ---
 is "$(json .address.first)" '' 'address: nothing, of what is as at first'
 like "$(json .address.zoomed)" 'zoom=[0-9]+\.1' 'address: the zoom'
 is "$(json '.address.back | tostring')" '["table","flame",2]' 'address: Back undoes, step by step'
@@ -154,7 +154,7 @@ is "$(json .found.drawn)" flame 'Enter in the table: the keyboard is there'
 is "$(json .found.selected)" true '/ selects the old text'
 is "$(json '.found.reset | tostring')" '["",1]' 'Escape, twice: no search, no zoom'
 
-# --- on a telephone ---
+# --- on a phone ---
 is "$(json '[.narrow.flame, .narrow.table, .narrow.map, .narrow.callers] | max')" 390 'narrow: nothing beyond the edge'
 is "$(json '.narrow.cells | length > 20 and all')" true 'narrow: names and figures are in sight, and whole'
 
@@ -195,7 +195,7 @@ is "$(json '.grower | [.view, .search] | join(" ")')" 'flame ^leaky_grow$' 'leak
 is "$(json .key)" 10 'leaks: arrow keys choose a moment'
 is "$(json .narrow)" 390 'leaks, narrow: nothing beyond the edge'
 
-# --- the flame graph as a file of its own ---
+# --- the flame graph as a separate file ---
 ctl_ok 'svg' report "$T/made.heap" -f svg -o "$T/made.svg"
 node tests/drivers/page-svg.mjs "$T/made.svg" 'std::' >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
 is "$(json '.complaints | join(" ")')" '' 'svg: the browser has nothing to complain of'
@@ -218,7 +218,7 @@ visit "$T/many.html" 'vector'
 is "$(json '.narrow.cells | all')" true 'many stacks, narrow: figures are whole'
 diag "20,000 stacks: $(wc -c <"$T/many.html") bytes, $(json '.speed | tojson')"
 
-# --- nothing at all ---
+# --- an empty profile ---
 printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/empty.heap"
 "$CTL" report "$T/empty.heap" -f html -o "$T/empty.html"
 visit "$T/empty.html" ''

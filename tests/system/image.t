@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The image for containers: what is in it and what is not, that it is made the same again, and that it works on
-# processes of the host, of another container, and of the one that it is beside, with the capabilities of
-# packaging/kubernetes.
+# The container image: what it contains and what it does not, that it is reproducible, and that it
+# works on processes of the host, of another container, and of the container that it joins, with the
+# capabilities of packaging/kubernetes.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/image.sh
@@ -17,11 +17,11 @@ cp "$archive" "$T/first.tar"
 ok 'it is made again' unshare -n sh -c 'umask 077 && TZ=Asia/Kolkata packaging/build-image build "$1"' sh "$arch"
 ok 'byte by byte the same, without a network' cmp "$archive" "$T/first.tar"
 
-# --- what is in it ---
+# --- its contents ---
 mkdir "$T/oci" "$T/root"
 tar -xf "$archive" -C "$T/oci"
 
-# blob DIGEST: its path
+# blob DIGEST: print its path
 blob()
 {
 	echo "$T/oci/blobs/${1/://}"
@@ -37,7 +37,8 @@ is "$(json .created "$config")" "$(date -u -d "@$(packaging/version --date)" +%F
 layer=$(blob "$(json '.layers[0].digest' "$manifest")")
 is "$(tar -tvf "$layer" | awk '$2 != "0/0"')" '' "all of it is root's"
 tar -xpf "$layer" -C "$T/root"
-# loose: files that have rights of their own, and what everybody may write to but the folders for it
+# loose: list files with the setuid or setgid bit, and what everybody may write to except sticky
+# folders
 loose()
 {
 	find "$T/root" '(' -perm /6000 -o -perm -2 -not -perm -1000 -not -type l ')' -printf '%P '
@@ -54,7 +55,7 @@ is "$(loose)" 'etc opt/jeprof-ctl/jeprof-ctl ' 'control: such rights are seen'
 chmod 755 "$T/root/opt/jeprof-ctl/jeprof-ctl" "$T/root/etc"
 ok 'licences' test -s "$T/root/opt/jeprof-ctl/LICENSE" -a -s "$T/root/opt/jeprof-ctl/LICENSES-OF-LIBRARIES"
 
-# --- what it does ---
+# --- its use ---
 MALLOC_CONF=$PROF start_redis
 load_redis
 host=$pid host_sock=$sock
@@ -63,7 +64,7 @@ start_redis_container shop
 load_redis
 other=$pid other_sock=$sock
 snapshot "$other"
-# What the DaemonSet's container may, with a folder for what it makes; and what kubectl debug adds.
+# The DaemonSet's privileges, with folders for the output; and those that kubectl debug adds.
 kubectl kustomize packaging/kubernetes | python3 -c 'import json, sys, yaml
 pod = next(o for o in yaml.safe_load_all(sys.stdin) if o["kind"] == "DaemonSet")["spec"]["template"]["spec"]
 security = pod["containers"][0]["securityContext"]
@@ -75,7 +76,8 @@ json.dump({"containers": [yaml.safe_load(sys.stdin)]}, sys.stdout)' <packaging/k
 mkdir -m 777 "$T"/{run,tmp,out}
 volumes=(-v "run=$T/run" -v "tmp=$T/tmp" -v "out=$T/out")
 
-# of_image NAME ARGUMENTS...: must succeed. `how` has arguments of oci-config besides, `pod` the pod.
+# of_image NAME ARGUMENTS...: run it, which must succeed unless NAME is -. `how` has more arguments
+# for oci-config, `pod` the pod.
 how=() pod=$T/pod
 of_image()
 {
@@ -88,7 +90,7 @@ of_image()
 	[ "$name" = - ] || is "$status" 0 "$name" || diag "$(<"$T/err")"
 }
 
-# job NAME PID
+# job NAME PID: check, activate, dump and deactivate
 job()
 {
 	of_image "$1: check" check "$2"
@@ -113,8 +115,8 @@ pod=$T/debug how=(--join "$other")
 job 'beside it, as kubectl debug has it' 1
 pod=$T/pod
 
-# --- controls: without each of these ---
-# refused CAPABILITY ID
+# --- controls: each of these is needed ---
+# refused CAPABILITY ID: activate without it fails
 refused()
 {
 	how=("${volumes[@]}" --without "$1" -e JEPROF_CTL_ERROR_IDS=1)

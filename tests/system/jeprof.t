@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report -f jeprof of real programs with symbols, to the byte what jeprof makes of them: all of
-# each table, in every mode that both have. Python in C, with threads and Debian's libraries; the
-# tests of googletest in C++, with jemalloc linked in.
+# report -f jeprof of real programs with symbols, byte for byte what jeprof prints: each complete
+# table, in every mode that both have. The programs are Python, in C, with threads and Debian's
+# libraries, and the tests of googletest, in C++, with jemalloc linked in.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/jeprof.sh
 . tests/jeprof.sh
 
-# all NAME PROGRAM ROWS A_FUNCTION ANOTHER: in every mode
+# all NAME PROGRAM ROWS A_FUNCTION ANOTHER: compare in every mode
 all()
 {
 	local name=$1 program=$2 least=$3 function=$4 other=$5 heap=$T/$1.heap
@@ -16,7 +16,7 @@ all()
 	same "$name" 10 "$program" "$heap"
 	same "$name --lines" "$least" "$program" "$heap" --alloc_space --lines
 	same "$name --addresses" "$least" "$program" "$heap" --alloc_space --addresses
-	# The same exceptions: a row of a file does not say which functions it is the sum of.
+	# The same exceptions: a row for a file does not say which functions it sums up.
 	same "$name --files" 10 "$program" "$heap" --alloc_space --files --exclude="^(_dl_start_user|\[ld-linux.*|$unit_1)$"
 	same "$name --inuse_objects" 10 "$program" "$heap" --inuse_objects
 	same "$name --alloc_space" "$least" "$program" "$heap" --alloc_space
@@ -31,7 +31,7 @@ all()
 	same "$name --drop_negative" 3 "$program" "$heap" --base="$T/$name.base.heap" --drop_negative
 }
 
-# --- C++, with names that DWARF has without the namespace around: built meanwhile ---
+# --- C++, with names that DWARF lists without their namespace; built in the background 
 gtest=/usr/src/googletest/googletest
 g++ -std=c++17 -O2 -g -static-libstdc++ -static-libgcc -I"$gtest" -I"$gtest/include" -o "$T/gtest" \
 	"$gtest/src/gtest-all.cc" "$gtest/src/gtest_main.cc" "$gtest/samples/sample1.cc" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# packaging/kubernetes: an API server would take the objects; what they start, started as they say, profiles a
-# process of another container, and each capability is needed; and configurations, alerts and the dashboard name
-# what there is.
+# packaging/kubernetes: an API server would accept the objects; what they start, run as they say,
+# profiles a process of another container, and needs each capability; and the configurations, alerts
+# and dashboard only name what exists.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/image.sh
@@ -16,7 +16,7 @@
 export NO_PROXY='*' HOME=$T PPROF_TMPDIR=$T
 folder=packaging/kubernetes
 
-# as_json: an array of what there is in YAML
+# as_json: convert the YAML on stdin to an array
 as_json()
 {
 	python3 -c 'import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)'
@@ -40,7 +40,7 @@ is "$(json '.containers[0].image' "$T/pod")" "jeprof-ctl:$(packaging/version)" '
 is "$(json '[.hostPID, .automountServiceAccountToken, .hostNetwork] | map(tostring) | join(" ")' "$T/pod")" 'true false null' \
 	'processes of the host, no account, no network of the host'
 
-# wrong FILTER SAID NAME: objects changed by jq are not taken
+# wrong FILTER SAID NAME: objects that jq has changed are rejected
 wrong()
 {
 	jq "$1" "$T/objects" >"$T/changed" || bail_out "jq: $1"
@@ -62,8 +62,9 @@ wrong "$pod.containers[0].env[0].name = \"IP\"" 'there is no variable POD_IP' 'a
 wrong "$pod.containers[0].ports[0].hostPort = 1" 'a port of the host' 'a port of the host'
 wrong '(.[] | select(.kind == "Service")).spec.selector = {"a": "b"}' 'it selects nothing' 'a service of nothing'
 
-# --- what it starts ---
-# With a library that allocates in a function that only its file names; after an update no path leads to that.
+# --- the running pod ---
+# It has a library that allocates in a function that only its file names; after an update, no path
+# leads to it.
 cc -shared -fPIC -O1 -o "$T/held.so" -x c - <<'END' || bail_out 'no compiler'
 #include <stdlib.h>
 char *volatile held;
@@ -78,7 +79,7 @@ like "$(sed -n 's/^Seccomp:\t//p' "/proc/$redis/status") $(readlink "/proc/$redi
 load_redis
 snapshot "$redis"
 
-# The image's root, and volumes as a kubelet makes them.
+# The image's root, and volumes like a kubelet's.
 root=$T/image
 mkdir -p "$root"/{opt,proc,dev,run,tmp,etc/jeprof-ctl/{tokens,tls},var/{lib,cache,tmp}}
 ok 'the program, for the image' make -s portable
@@ -92,7 +93,7 @@ for volume in $(json '.volumes[] | select(.emptyDir) | .name' "$T/pod"); do
 	volumes+=(-v "$volume=$T/volume.$volume")
 done
 
-# secret NAME FILE=SOURCE...: what is in it is replaced at once, by a link, as a kubelet does it
+# secret NAME FILE=SOURCE...: replace the contents atomically, by a link, like a kubelet
 secret()
 {
 	local folder=$T/volume.$1 at file
@@ -115,7 +116,7 @@ certify ca next serverAuth
 secret tokens "tokens=$T/tokens"
 secret tls "tls.crt=$T/node.pem" "tls.key=$T/node.key"
 
-# start_pod [ARGUMENTS OF oci-config...]: until it answers. Sets `front`.
+# start_pod [ARGUMENTS OF oci-config...]: start it, and wait until it answers; set `front`
 start_pod()
 {
 	start_container it "${pod_of_node:-$T/pod}" -e POD_IP=127.0.0.1 -e NODE_NAME=node7 "${volumes[@]}" "$@"
@@ -130,28 +131,28 @@ end_pod()
 	is $? 0 "$1: it ends" || diag "$(<"$T/it.log")"
 }
 
-# by [CURL OPTIONS...] PATH: sets `code`; the body is in $T/body
+# by [CURL OPTIONS...] PATH: make a request; set `code`, and leave the body in $T/body
 by()
 {
 	code=$(curl -sS --cacert "$T/ca.pem" -H "Authorization: Bearer $token" -o "$T/body" -w '%{http_code}' \
 		"${@:1:$#-1}" "https://127.0.0.1:$port${!#}" 2>&1)
 }
 
-# switch WHAT: prof.active then, or the error
+# switch WHAT: activate or deactivate; print prof.active after that, or the error
 switch()
 {
 	by -X POST "/api/v1/processes/$redis/$1"
 	json '.error.id // .after' "$T/body"
 }
 
-# names REGEX: how many functions in a profile of it match
+# names REGEX: print how many functions in its profile match
 names()
 {
 	by "/pid/$redis/debug/pprof/heap"
 	go tool pprof -top "$T/body" 2>/dev/null | grep -cE "$1" || true
 }
 
-# of_front FIELD
+# of_front FIELD: print a field of the front's status
 of_front()
 {
 	sed -n "s/^$1:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$front/status"
@@ -181,8 +182,8 @@ like "$(curl -skv "https://127.0.0.1:$port/healthz" 2>&1)" 'subject: CN=next' 'a
 end_pod 'with all of it'
 like "$(ls -A "$root/run" "$root/tmp" "$root/var/tmp")" '^[^:]*:[^a-z]*/' 'nothing was written into the image'
 
-# --- controls: without each capability ---
-# lacks CAPABILITY: what is missing then
+# --- controls: each capability is needed ---
+# lacks CAPABILITY NAME: check what does not work without it
 lacks()
 {
 	case $1 in
@@ -206,7 +207,7 @@ pod_of_node=$T/filtered start_pod
 is "$(switch activate)" filters_forbidden 'control: with a filter of its own'
 end_pod 'with a filter of its own'
 
-# --- limits, where it has a cgroup namespace, as runtimes give it: vm/62-cgroup-namespace.t is where it may leave that ---
+# --- limits in a cgroup namespace, as runtimes provide it; vm/62-cgroup-namespace.t tests leaving it ---------------------
 make_group 300 || bail_out 'memory cannot be limited here'
 echo "$redis" >"$group/cgroup.procs"
 limit()
@@ -232,19 +233,19 @@ end_pod 'with control groups'
 echo "$redis" >"${group%/*}/cgroup.procs"
 assert_untouched "$redis" 'the process is untouched'
 
-# --- who scrapes it ---
+# --- scrapers ---
 printf %s "$token" >"$T/token"
 for file in prometheus parca; do
 	sed "s|/etc/$file/jeprof-ctl/token|$T/token|; s|/etc/$file/jeprof-ctl/ca.crt|$T/ca.pem|" "$folder/$file.yaml" >"$T/$file.yaml"
 done
-# Debian's knows no Kubernetes: what finds the pods is looked at here.
+# Debian's Prometheus does not support Kubernetes: check here how the pods are found.
 is "$(as_json <"$T/prometheus.yaml" | jq -c '[.[0].scrape_configs[] | .kubernetes_sd_configs[]?]')" \
 	'[{"role":"pod","namespaces":{"names":["jeprof-ctl"]}}]' 'Prometheus finds the pods'
 as_json <"$T/prometheus.yaml" | jq '.[0] | .scrape_configs |= map(del(.kubernetes_sd_configs))' >"$T/prometheus.json"
 ok 'promtool takes the rest of its configuration' promtool check config "$T/prometheus.json"
 sed 's/credentials_file/credentials_fil/' "$T/prometheus.json" >"$T/wrong.yaml"
 like "$(promtool check config "$T/wrong.yaml" 2>&1)" 'credentials_fil not found' 'control: an unknown field'
-# Parca's has that of Prometheus, with profiles besides.
+# Parca's configuration is that of Prometheus, with profiles added.
 as_json <"$T/parca.yaml" | jq '.[0] | del(.object_storage) | .scrape_configs |= map(del(.profiling_config, .scrape_timeout))' >"$T/shared.json"
 ok 'promtool takes what that of Parca has of it' promtool check config "$T/shared.json"
 is "$(as_json <"$T/parca.yaml" | jq -c '.[0].scrape_configs[] | .profiling_config.pprof_config | map_values(.enabled)')" \
@@ -258,7 +259,7 @@ service=$(jq -r '.[] | select(.kind == "Service") | "\(.metadata.name).\(.metada
 is "$(grep -hoE '[a-z.-]+\.svc[:0-9]*' "$folder"/{daemonset,prometheus,parca}.yaml "$folder/config.alloy" | sort -u | paste -sd ' ')" \
 	"${service%:*} $service" 'all call it by the name of the service'
 
-# A real Prometheus, with the one that finds processes.
+# A real Prometheus, with the job that finds processes.
 as_json <"$T/prometheus.yaml" | jq --arg url "https://127.0.0.1:$port/sd" '.[0] | .scrape_configs |= map(select(.http_sd_configs) |
 	.http_sd_configs[0] += {url: $url, refresh_interval: "1s"} | .scrape_interval = "1s")' |
 	sed 's/jeprof-ctl.jeprof-ctl.svc/localhost/' >"$T/found.json"
@@ -280,9 +281,9 @@ end_child "$prometheus"
 is "$(switch deactivate)" false 'deactivate'
 end_pod 'scraped'
 
-# --- alerts, and the dashboard ---
+# --- alerts and the dashboard ---
 rules=$folder/alerts.yaml dashboard=$folder/dashboard.json
-# Limits are there where a process has one.
+# Metrics of limits exist only if a process has a limit.
 make_group 200 || bail_out 'memory cannot be limited here'
 in_group start_redis
 start_serve all
@@ -341,8 +342,8 @@ like "$(promtool test rules "$T/quiet.yaml" 2>&1)" 'alertname: (JeprofCtlDown|Me
 sed "s|rule_files: .*|rule_files: [$PWD/$rules]|" "$T/test.yaml" >"$T/words.yaml"
 unlike "$(promtool test rules "$T/words.yaml" 2>&1)" '<error|<no value>|NaN' 'their words are about something'
 
-# --- controls: what is not there is found ---
-# misnamed FILE FROM TO SAID
+# --- controls: names that do not exist are found ---
+# misnamed FILE FROM TO SAID: change a name; the check must report it
 misnamed()
 {
 	local files=("$rules" "$dashboard")

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs of others. Not one false mallctl: what has no jemalloc is told so, whatever it looks
-# like. And jemallocs that others built in, as npm packages bring them.
+# Other programs: mallctl is never found where it is not. What has no jemalloc is reported to have
+# none, whatever it looks like. Also jemallocs that are built into npm packages.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF HOME=$T
 mkfifo "$T/silence"
-exec 9<>"$T/silence" # what reads from it waits
+exec 9<>"$T/silence" # reading from it blocks
 
-# waiting NAME COMMAND...: a program of that name, started and waiting for what never comes
+# waiting NAME COMMAND...: start a program of that name, and wait until it blocks
 waiting()
 {
 	local name=$1
@@ -21,7 +21,7 @@ waiting()
 	within 60 asleep "$pid" "$name" || bail_out "$name did not start: $(<"$T/$name.out")"
 }
 
-# It runs that program, and its first thread waits, several times in a row.
+# asleep PID NAME: it runs that program, and its first thread sleeps, several times in a row
 asleep()
 {
 	local states
@@ -34,7 +34,7 @@ asleep()
 	[ "$states" = SSSSS ]
 }
 
-# none NAME: the program that was just started is said to have no jemalloc
+# none NAME: the program that was just started is reported to have no jemalloc
 none()
 {
 	local name=$1 command
@@ -51,7 +51,7 @@ none()
 	stop_target "$pid"
 }
 
-# --- where nothing can be preloaded, that is not what is advised ---
+# --- preloading is not advised where it is impossible ---
 printf '%s\n' '#include <unistd.h>' 'int main(void) { pause(); }' | cc -static -o "$T/plain-static" -xc -
 waiting plain-static "$T/plain-static"
 run_ctl check "$pid"
@@ -63,19 +63,19 @@ run_ctl check "$pid"
 like "$out" 'fix: .*more rights than its user, and LD_PRELOAD has no effect' 'a set-user-ID program: what would help'
 none elevated
 
-# --- runtimes, with the malloc they come with ---
+# --- runtimes with their own malloc ---
 waiting bash bash -c 'read -r line'
 none bash
 waiting python python3 -c 'input()'
 none python3
 waiting node node -e 'process.stdin.resume()'
 none node
-# It names the port it listens on, on loopback, once it is there.
+# Once it is up, it prints the port that it listens on, on loopback.
 waiting chromium /usr/lib/chromium/chromium --headless --no-sandbox --disable-gpu --no-first-run \
 	--disable-background-networking --disable-component-update --disable-sync --disable-quic \
 	--user-data-dir="$T/chromium.user" --remote-debugging-port=0 about:blank
 ok 'chromium is there' within 60 grep -q 'DevTools listening' "$T/chromium.out"
-# It has a lot to do for some time; a process of it that rests tells that nothing was changed.
+# The browser itself is busy for a while; an idle process of it shows that nothing was changed.
 browser=$pid
 ctl_fails 5 no_jemalloc 'chromium: activate, the browser itself' activate "$browser"
 pid=$(pgrep -P "$browser" -f -- --type=zygote | head -n 1)
@@ -93,11 +93,11 @@ if command -v javac >/dev/null; then
 else
 	ecj -17 -d "$T" "$T/Wait.java"
 fi
-# Interpreted, with one collector: no thread comes or goes.
+# Interpreted, with the serial collector: no thread comes or goes.
 waiting java java -Xmx64m -Xint -XX:+UseSerialGC -XX:-UsePerfData -cp "$T" Wait
 none java
 
-# --- other allocators, preloaded as jemalloc would be ---
+# --- other allocators, preloaded like jemalloc ---
 for library in libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	wrap=(env LD_PRELOAD="$library")
 	start_victim idle-plain 2
@@ -106,7 +106,7 @@ for library in libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	none "$library"
 done
 
-# --- what only looks like it ---
+# --- lookalikes ---
 for name in pretender pretender-mallctl pretender-musl; do
 	waiting "$name" "$VICTIMS/$name"
 	none "$name"
@@ -155,7 +155,7 @@ rust_answer()
 waiting rg "$npm/@vscode/ripgrep-linux-x64/bin/rg" word -
 rust_answer ripgrep
 waiting biome "$npm/@biomejs/cli-linux-x64/biome" check --stdin-file-path=a.js
-# Its code jumps about as a call would look like: stats needs what is really called.
+# Some of its jumps look like calls: stats needs a real call.
 ctl_ok 'biome: stats' stats "$pid" -f json
 like "$(json .jemalloc.version)" '^5\.' 'biome: its malloc_stats_print is one'
 rust_answer biome

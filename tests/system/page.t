@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: its page in a browser, beside a real redis-server: token, list, one process, recording under load,
-# flame graph, difference, downloads, roles, keys, narrow and dark. tests/drivers/page-serve.mjs says what
-# it saw.
+# serve: its page in a browser, with a real redis-server: token, list, one process, recording under
+# load, flame graph, difference, downloads, roles, keys, narrow and dark.
+# tests/drivers/page-serve.mjs prints what it saw.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 
-# KEEP=FOLDER keeps the pictures.
+# KEEP=FOLDER keeps the screenshots.
 pictures=${KEEP:-}
 export T NO_PROXY='*'
 
-# --- a redis, and one with a name that is markup and no profiling ---
+# --- a redis, and another process, whose name is markup, without profiling ---
 MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14 start_redis
 redis=$pid redis_sock=$sock
 evil="$T/<b>x<img src=x>"
@@ -33,7 +33,7 @@ timeout -k 5 900 node tests/drivers/page-serve.mjs "$url" "$T/files" "$redis" "$
 	"$bare" "$bare_sock" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
 is "$(json '.failed // ""')" '' 'it can be gone through'
 
-# --- what holds of all ---
+# --- for all pages ---
 is "$(json '.complaints | join("\n")')" '' 'the browser has nothing to complain of'
 is "$(json '.violations | length')" 0 'the policy forbids nothing that is tried'
 is "$(json '.elsewhere | join(" ")')" '' 'nothing is asked of another origin'
@@ -96,7 +96,7 @@ is "$(json '.deleted | [.open, .kept, .left] | tostring')" '[true,3,2]' 'deleted
 is "$("$CTL" status "$redis" --json | jq .prof.active)" false 'all is as it was'
 
 # --- downloads ---
-# fetched FORMAT: as curl has it
+# fetched FORMAT: the download equals what curl gets
 fetched()
 {
 	curl -sS -o "$T/curl" -H "Authorization: Bearer $(<"$T/files/profile")" "${url}api/v1/runs/$(json .run)/profile?format=$1"
@@ -107,12 +107,12 @@ for format in heap pprof folded speedscope html svg json text; do
 done
 like "$(json .downloads.heap.name)" "^run-[0-9]+\.heap$" 'downloaded: the name'
 
-# --- a profile that was taken now ---
+# --- a profile taken just now ---
 is "$(json '.dumped | [.title, .hash] | join(" ")')" "redis-server ($redis): heap profile #/process/$redis/profile?" 'a profile of now'
 like "$(json .dumped.reloaded)" 'Take another one' 'it is kept by nobody, and no address takes one'
 
-# --- snippets: those of the documentation ---
-# block HEADING: what stands between fences below it
+# --- the snippets are those of the documentation ---
+# block HEADING: print the fenced block below it
 block()
 {
 	awk -v heading="## $1" '$0 == heading { here = 1 } here && /^```/ { if (on) exit; on = 1; next } on' doc/http-api.md
@@ -124,14 +124,14 @@ for i in "${!names[@]}"; do
 done
 is "$(json '.walked | tostring')" '["#/scrape",true,"#/",true]' 'Back leads through the parts'
 
-# --- a process without prof:true is sampled ---
+# --- a process without prof:true can be sampled ---
 is "$(json .sampled.began)" "The sampling of redis-server ($bare) has begun: 3 s" 'a sampling: what is read out'
 is "$(json '.sampled.ended | join(", ")')" "done, The sampling of redis-server ($bare): done" 'a sampling: its end'
 like "$(json .sampled.title)" "^redis-server \($bare\): " 'a sampling: its flame graph'
 like "$(json .sampled.matched)" '^matched [1-9][0-9.]* [KM]iB ' 'a sampling: who allocated is in it'
 is "$(awk '/^TracerPid:/ { print $2 }' "/proc/$bare/status")" 0 'a sampling: the process goes on, and nobody traces it'
 
-# --- what ends, and who may not ---
+# --- a process that ends; roles ---
 is "$(json .lost.title)" "<b>x<img src=x> ($other)" 'one that cannot be profiled'
 like "$(json .lost.fix)" 'MALLOC_CONF=prof:true' 'what to do about it'
 is "$(json '.lost.can | tostring')" '[false,false,true]' 'it can be sampled alone'

@@ -1,28 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: a real Prometheus reads the metrics of a real redis, and finds it by http_sd while it can be
-# profiled.
+# serve: a real Prometheus reads the metrics of a real redis, and finds it by http_sd while it can
+# be profiled.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 export NO_PROXY='*'
 
-# query EXPRESSION: the values of what it finds, in a line
+# query EXPRESSION: print the values that it finds, in a line
 query()
 {
 	curl -sS -G "http://127.0.0.1:$prometheus/api/v1/query" --data-urlencode "query=$1" |
 		jq -r '[.data.result[].value[1]] | join(" ")'
 }
 
-# comes EXPRESSION VALUES NAME: until Prometheus has read it
+# comes EXPRESSION VALUES NAME: wait until Prometheus has these values
 comes()
 {
 	within 120 eval "[ \"\$(query '$1')\" = '$2' ]"
 	is "$(query "$1")" "$2" "$3"
 }
 
-# found: by http_sd
+# found: print the targets that http_sd found
 found()
 {
 	curl -sS "http://127.0.0.1:$prometheus/api/v1/targets" |

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The bill of materials of the archive: a document of SPDX 2.3, about what is there and nothing else.
+# The bill of materials of the archive: an SPDX 2.3 document that lists exactly what is there.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,16 +13,16 @@ is "$(tests/drivers/sbom "$sbom" "$folder")" 'as it should be' 'it is about what
 is "$(jq -r '.packages[0].versionInfo' "$sbom")" "$(packaging/version)" 'of the version of the program'
 is "$(jq -r .creationInfo.created "$sbom")" "$(date -u -d "@$(packaging/version --date)" +%FT%TZ)" 'dated as the archive is'
 
-# What dpkg says of each library; in another order.
+# The versions match those of dpkg; the order differs.
 is "$(jq -r '.packages[] | select(.supplier == "Organization: Debian") | "\(.name) \(.versionInfo)"' "$sbom" | sort)" \
 	"$(jq -r '.packages[] | select(.supplier == "Organization: Debian") | .name' "$sbom" |
 		while read -r package; do dpkg-query -W -f '${Package} ${Version}\n' "$package:$(dpkg --print-architecture)"; done | sort)" \
 	'the packages have the versions that are installed'
 is "$(jq -r '.packages[].name' "$sbom" | grep -c '^libelf1$\|^libc6$\|^libarchive13$')" 3 'with those that must be there'
 
-# --- controls: each of these is found ---
+# --- controls: each of these faults is found ---
 
-# wrong FILTER WORDS NAME: the document, changed by jq
+# wrong FILTER WORDS NAME: the document, changed by jq, is rejected
 wrong()
 {
 	local said

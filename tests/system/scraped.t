@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: profiles of a real redis, as scrapers ask for them, are taken by google/pprof, the library that they
-# read them with, and keep the rules of each of them (tests/gate/scraped.t has more of those).
+# serve: profiles of a real redis, requested like scrapers do, are accepted by google/pprof, the
+# library that they use to read them, and keep the rules of each scraper (tests/gate/scraped.t has
+# more of those).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
@@ -12,7 +13,7 @@ rules=tests/drivers/pprof-rules
 GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$T/go-cache go build -o "$T/parsed" tests/drivers/parsed.go ||
 	bail_out 'there is no google/pprof'
 
-# is_taken FILE NAME [--difference]: leaves what google/pprof says in `said`
+# is_taken FILE NAME [--difference]: google/pprof accepts it; leave its output in `said`
 is_taken()
 {
 	local file=$1 name=$2
@@ -25,7 +26,7 @@ is_taken()
 	is "$(awk '{ print $(NF - 3), $(NF - 2) }' <<<"$said")" "$(json '"\(.samples) \(.locations)"')" "$name: it is all there"
 }
 
-# scrapes PATH NAME [--difference]
+# scrapes PATH NAME [--difference]: request a profile, and check it
 scrapes()
 {
 	local path=$1 name=$2
@@ -77,7 +78,7 @@ for name in 'a location twice' 'a sample at no location' 'a sample with a value 
 	"$rules" break "$name" "$T/report.pb.gz" "$T/broken"
 	ok "control: $name: google/pprof does not take it" eval "! $T/parsed $T/broken"
 done
-# Why its word is not enough: what Parca refuses it takes.
+# google/pprof is not enough: it accepts what Parca rejects.
 for kind in mappings locations functions; do
 	"$rules" break "a gap in $kind" "$T/report.pb.gz" "$T/broken"
 	ok "control: a gap in $kind: google/pprof takes it" "$T/parsed" "$T/broken"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The archive that runs from any folder: what is in it, that it is made the same again, and that it uses
-# its own files alone, wherever it lies, in a system without a library too.
+# The archive that runs from any folder: what it contains, that it is reproducible, and that it uses
+# only its own files, wherever it is, even in a system without libraries.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -17,7 +17,7 @@ is "$(tar -tf "$archive" | grep -v "^$name/")" '' 'all of it is in one folder'
 is "$(tar -tvf "$archive" | awk '{ print $2 }' | sort -u)" 0/0 "all of it is root's"
 is "$(tar -tvf "$archive" | awk '$1 !~ /^(-rw-r--r--|[-d]rwxr-xr-x)$/')" '' 'nobody else may write there'
 
-# From a copy of the checkout, in a folder with a longer name, by another umask and in another time zone.
+# From a copy of the checkout, in a folder with a longer name, with another umask and time zone.
 again=$T/another-folder/with-a-longer-name-than-this-one
 mkdir -p "$again"
 git ls-files -z -co --exclude-standard | xargs -0 cp --parents -P -t "$again"
@@ -43,20 +43,20 @@ for package in libc6-dev libiberty-dev libgcc-; do
 	ok "what is linked in: the licence of $package is there" grep -q "^=== package $package" "$one/LICENSES-OF-LIBRARIES"
 done
 
-# --- who runs, from where ---
+# --- who runs it, and from where ---
 
 export MALLOC_CONF=$PROF
 LD_LIBRARY_PATH=$T/lib start_redis
 load_redis
 unset MALLOC_CONF
 
-# maps_of PID: the files that a process of ours has in memory as code
+# maps_of PID: list the files that a process of ours has mapped as code
 maps_of()
 {
 	awk '$2 ~ /x/ && $6 ~ "^/" { sub(/^([^ ]+ +){5}/, ""); print }' "/proc/$1/maps" | sort -u
 }
 
-# main_job FOLDER NAME
+# main_job FOLDER NAME: profile a redis-server with the copy in FOLDER
 main_job()
 {
 	CTL=$1/jeprof-ctl
@@ -83,7 +83,7 @@ main_job()
 	assert_untouched "$pid" "$2: untouched"
 }
 
-# serves FOLDER NAME: what speaks HTTP is a program of its own, which the folder has, too
+# serves FOLDER NAME: the program that speaks HTTP is the one in that folder
 serves()
 {
 	local serve front
@@ -106,7 +106,7 @@ serves()
 main_job "$one" 'one folder'
 main_job "$other" 'another'
 
-# --- by other names ---
+# --- through links and by other names ---
 mkdir "$T/bin"
 ln -s "$other/jeprof-ctl" "$T/bin/jeprof-ctl"
 ln -s ../bin/jeprof-ctl "$T/bin/other"
@@ -117,14 +117,14 @@ mv "$one" "$T/moved"
 is "$("$T/moved/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'after it was moved'
 mv "$T/moved" "$one"
 
-# --- libraries of others ---
+# --- foreign libraries ---
 mkdir "$T/fake"
 echo 'int nothing;' | cc -shared -fPIC -x c -o "$T/fake/libelf.so.1" -
 like "$(LD_LIBRARY_PATH=$T/fake "$B/jeprof-ctl" --version 2>&1)" "$T/fake/libelf.so.1" \
 	'control: a library that LD_LIBRARY_PATH names is taken'
 is "$(cd "$T/fake" && LD_LIBRARY_PATH=$T/fake "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'not here'
 
-# --- what it refuses ---
+# --- folders that it refuses ---
 for folder in "$T/a:b" "$T/a;b" "$T/\$ORIGIN"; do
 	cp -r "$one" "$folder"
 	said=$("$folder/jeprof-ctl" --version 2>&1)
@@ -143,7 +143,7 @@ said=$("$one/jeprof-ctl" --version 2>&1)
 is "$? $said" "1 jeprof-ctl: $one/lib/jeprof-ctl: No such file or directory" 'a folder that is not whole'
 mv "$one/lib/away" "$one/lib/jeprof-ctl"
 
-# --- a system with nothing in it ---
+# --- an empty system ---
 mkdir -p "$T/empty/proc" "$T/empty/dev" "$T/empty/run" "$T/empty/somewhere"
 cp -r "$other" "$T/empty/somewhere/else"
 # shellcheck disable=SC2016 # the inner shell's arguments
