@@ -219,7 +219,7 @@ ctl_fails 1 'graphviz_missing install_graphviz' 'without Graphviz' \
 runner=()
 ok 'without Graphviz: no file' test ! -e "$T/undrawn.png"
 
-# --- names that look like markup; a quote in a file name would break pprof's dot --------------------
+# --- names that look like markup; a quote in a file name would break pprof's dot -----------------
 python3 - "$T/hostile.heap" <<'END'
 import sys
 

@@ -207,7 +207,7 @@ pod_of_node=$T/filtered start_pod
 is "$(switch activate)" filters_forbidden 'control: with a filter of its own'
 end_pod 'with a filter of its own'
 
-# --- limits in a cgroup namespace, as runtimes provide it; vm/62-cgroup-namespace.t tests leaving it ---------------------
+# --- limits in a cgroup namespace, as in containers; vm/62-cgroup-namespace.t tests leaving it ---
 make_group 300 || bail_out 'memory cannot be limited here'
 echo "$redis" >"$group/cgroup.procs"
 limit()

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# redis-server.service as Debian ships it: a user of its own, a read-only file system, a folder
-# /tmp of its own, no new code in memory, and a filter for system calls.
+# redis-server.service as Debian ships it: with its own user, a read-only file system, a private
+# /tmp, no new executable memory, and a system call filter.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 export WATCH_SYSTEM=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# Few arenas: each command may need another one, which is new memory.
+# Few arenas: each command may need one more, which is new memory.
 start_redis_service prof:true,prof_active:false,lg_prof_sample:12,prof_prefix:/tmp/own,narenas:2
-# Debian 11 has ProtectSystem=true, and ReadOnlyDirectories=/ beside it.
+# Debian 11 has ProtectSystem=true together with ReadOnlyDirectories=/.
 like "$(of_unit redis-server MemoryDenyWriteExecute ProtectSystem PrivateTmp NoNewPrivileges)" \
 	'^yes (strict|yes) yes yes$' 'the unit has its fences'
 is "$(stat -c %U "/proc/$pid")" redis 'and its user'
 tmp=/proc/$pid/root/tmp
-# Enough that what comes is no new memory, and too few for redis to save them by a child.
+# Enough keys that later ones need no new memory, but too few for redis to save them by a child.
 fill_redis 4000
 snapshot "$pid"
 
@@ -64,12 +64,12 @@ ok 'record: a profile' is_profile "$T/recorded.heap"
 feature record
 assert_untouched "$pid" 'untouched by all that'
 
-# --- seen by the watch, with where its files are from here ---
+# --- the watch shows them, with the paths of files as seen from the host ---
 start_watch redis "$pid"
 ctl_ok 'watched: dump' dump "$pid" -o "$T/watched.heap"
 ctl_ok 'watched: dump --in-target' dump "$pid" --in-target /tmp/watched.heap
 ctl_ok 'watched: activate' activate "$pid"
-# With few samples there are few stacks, and jemalloc does not hang: see tests/gate/gdump.t.
+# With few samples there are few stacks, so that jemalloc does not hang: see tests/gate/gdump.t.
 ctl_ok 'watched: few samples' reset "$pid" --lg-sample 19
 ctl_ok 'watched: gdump on' gdump "$pid" on --force
 fill_redis 2000

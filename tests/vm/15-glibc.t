@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In this machine: what the installed C library does, compared with what jeprof-ctl knows of it by
-# hand.
+# The behavior of this machine's C library matches what jeprof-ctl has hardcoded about it.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/glibc.sh

@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# named and varnish (or vinyl-cache) as services of Debian: other users, more threads, and a child that works.
+# named and varnish (or vinyl-cache) as Debian's services: other users, more threads, a worker
+# child.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/daemons.sh
 . tests/daemons.sh
 
-# main_job NAME COMMAND...: profile it while COMMAND has it work
+# main_job NAME COMMAND...: profile it while COMMAND makes it work
 main_job()
 {
 	local name=$1
 
 	shift
 	ok "$name: answers" within 60 "$@"
-	# It may make threads for its first questions.
+	# It may create threads for its first requests.
 	for _ in 1 2 3 4 5 6; do
 		"$@" >/dev/null 2>&1
 	done
@@ -24,22 +25,22 @@ main_job()
 	feature "$name.service" "${how:-yes}"
 }
 
-# It starts as root.
+# is_named_user: true once named, which starts as root, has changed its user
 is_named_user()
 {
 	[ "$(ps -o user= -p "$pid")" = bind ]
 }
 
-# Where Debian's profile of it is there, it is obeyed.
+# Debian's AppArmor profile for it, if there is one, is enforced.
 systemctl start apparmor 2>/dev/null
-# start_named [VARIABLE=VALUE]: until it answers, for before that rndc(8) cannot stop it either
+# start_named [VARIABLE=VALUE]: wait until it answers, as before that rndc(8) cannot stop it either
 start_named()
 {
 	start_service named "$PROF" "$@"
 	ok 'named: is up' within 60 dns 53
 }
 start_named
-# Before 9.18, as Debian 11 has it, named has nothing to do with jemalloc.
+# Before 9.18, as in Debian 11, named does not use jemalloc.
 how=yes
 if ! ldd /usr/sbin/named | grep -q jemalloc; then
 	ctl_fails 5 'no_jemalloc preload_jemalloc' 'named: without jemalloc' activate "$pid"
@@ -49,13 +50,13 @@ fi
 ok 'named: its user' within 60 is_named_user
 confined=$(cat "/proc/$pid/attr/current" 2>/dev/null)
 diag "AppArmor: ${confined:-none}"
-# It makes the threads that write its files when it first does.
+# The first time that it writes files, it creates the threads for that.
 rndc dumpdb
 main_job named dns 53
 systemctl stop named
 how=yes
 
-# Its new name, from Debian 14 on.
+# Its new name since Debian 14.
 cache=varnish
 systemctl cat vinyl-cache.service >/dev/null 2>&1 && cache=vinyl-cache
 start_service "$cache" "$PROF"

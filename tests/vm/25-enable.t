@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # enable and disable with a real systemd: redis-server.service as Debian ships it, which is then
-# recorded by its unit, and with others at once; and units of all kinds.
+# recorded by its unit, and together with others; and units of all kinds.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,7 +9,7 @@ unit='redis-server.service'
 file=/etc/systemd/system/$unit.d/zz-jeprof-ctl.conf
 at_end+=("systemctl stop redis-server" "rm -rf /etc/systemd/system/$unit.d" "systemctl daemon-reload")
 
-# variable UNIT NAME: as its main process was started with (redis-server overwrites its own)
+# variable UNIT NAME: print a variable as the main process got it (redis-server overwrites its own)
 variable()
 {
 	tr '\0' '\n' <"/proc/$(of_unit "$1" MainPID)/environ" | sed -n "s/^$2=//p"
@@ -72,7 +72,7 @@ is "$(find "$T/all" -name '*.heap' ! -name '*.base.heap' | wc -l)" 2 'two profil
 assert_untouched "$redis"
 feature 'record of several services'
 
-# --- what a unit may have -----------------------------------------------------------------
+# --- what a unit may contain --------------------------------------------------------------
 folder=/etc/systemd/system/$unit.d
 printf '[Service]\nEnvironment=MALLOC_CONF=narenas:2 "OTHER=a b"\n' >"$folder/override.conf"
 systemctl daemon-reload

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernel.yama.ptrace_scope 0, 1 and 2: for root, for a user's own process, for that of another
-# user, and for a user with CAP_SYS_PTRACE. What is refused says why and what to do.
+# kernel.yama.ptrace_scope 0, 1 and 2: for root, for a user's own process, for another user's
+# process, and for a user with CAP_SYS_PTRACE. Each refusal says why and what to do.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,14 +19,14 @@ snapshot "$pid"
 folder=$T/user
 install -d -o 12345 "$folder"
 
-# works NAME: by whoever is in `runner`
+# works NAME: `runner` can activate and deactivate
 works()
 {
 	ctl_ok "$1: activate" activate "$pid"
 	ctl_ok "$1: deactivate" deactivate "$pid"
 }
 
-# refused NAME ID FIX: with every command that touches a process, and in the rows of check
+# refused NAME ID FIX: every command that touches a process is refused, and so say the rows of check
 refused()
 {
 	local command

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Root without capabilities, users with them, and what the watch cannot do without: each refusal
+# Root without capabilities, users with capabilities, and those that the watch needs: each refusal
 # says why and what to do.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# A user's process. (Debian's service has a user namespace, whose owner is root: there root may do
-# all that it likes, without capabilities here.)
+# A user's process. (Debian's service has a user namespace whose owner is root: there root may do
+# anything, without capabilities here.)
 export MALLOC_CONF=$PROF
 wrap=("${user[@]}")
 launch_redis "$T"
 wrap=()
 snapshot "$pid"
 
-# without CAPABILITY...: root, and all but these
+# without CAPABILITY...: run as root without these
 without()
 {
 	local caps=${*/#/-}
@@ -36,7 +36,7 @@ like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.
 feature 'root without CAP_SYS_PTRACE' 'refused, with its fix'
 
 # --- exactly what is needed ---
-# with CAPABILITY...: root, and these alone
+# with CAPABILITY...: run as root with only these
 with()
 {
 	local caps=("${@/#/+}")
@@ -44,7 +44,7 @@ with()
 	runner=(setpriv "--bounding-set=-all$(printf ',%s' "${caps[@]}")" --inh-caps=-all)
 }
 
-# all_work NAME: what a process takes
+# all_work NAME: check, activate, dump and deactivate
 all_work()
 {
 	ctl_ok "$1: check" check "$pid"
@@ -63,7 +63,7 @@ feature 'process of another user, by CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH alon
 runner=()
 assert_untouched "$pid" 'another user: untouched'
 
-# In a user namespace of its own, whose owner is that user.
+# In its own user namespace, whose owner is that user.
 first=$pid first_sock=$sock
 wrap=("${user[@]}" unshare -U)
 launch_redis "$T"
@@ -78,7 +78,7 @@ stop_target "$pid"
 pid=$first sock=$first_sock
 
 # --- eBPF ---
-# setpriv of Debian 11 has not heard of the newer two, and passes on none of those.
+# Debian 11's setpriv does not know the two newer ones, and passes on neither.
 newer=()
 setpriv --list-caps | grep -qx bpf && newer=(bpf perfmon)
 without sys_admin "${newer[@]}"
@@ -98,7 +98,7 @@ for value in 0 2; do
 	feature "unprivileged_bpf_disabled $value"
 done
 
-# --- locked memory: Linux before 5.11 counts that of eBPF ---
+# --- locked memory: before 5.11, Linux counts eBPF's memory as such ---
 without sys_resource
 runner=(prlimit --memlock=65536:65536 "${runner[@]}")
 if kernel_is_before 5.11; then

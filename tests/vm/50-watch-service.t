@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jeprof-ctl-watch.service: within all that the unit forbids it logs to the journal, of services
-# that are there, that are restarted, and that come later.
+# jeprof-ctl-watch.service: with all restrictions of the unit, it logs to the journal the dumps of
+# services that are running, that are restarted, and that start later.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 unit=jeprof-ctl-watch.service
 at_end+=("systemctl stop $unit" "rm -f /run/systemd/system/$unit")
-# Where the unit looks for it.
+# The path that the unit runs.
 cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
 	install -D -m 755 "$CTL" /usr/local/sbin/jeprof-ctl
 	at_end+=("rm -f /usr/local/sbin/jeprof-ctl")
@@ -15,7 +15,7 @@ cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
 install -m 644 "packaging/$unit" /run/systemd/system/
 start_redis_service prof:true,lg_prof_sample:12,prof_prefix:/tmp/own
 
-# logged FILTER: events in the journal
+# logged FILTER: print events from the journal
 logged()
 {
 	journalctl -u "$unit" -o cat --no-pager | grep '^{' | jq -rc "$1"
@@ -51,7 +51,7 @@ ok 'a dump of the new process is logged' within 60 dump_is_logged
 is "$(logged "select(.pid == $pid) | .cgroup" | sort -u)" /system.slice/redis-server.service 'and of which service it is'
 feature 'watch.service, the target is restarted'
 
-# With few samples there are few stacks, and jemalloc does not hang: see tests/gate/gdump.t.
+# With few samples there are few stacks, so that jemalloc does not hang: see tests/gate/gdump.t.
 ctl_ok 'few samples' reset "$pid" --lg-sample 19
 ctl_ok 'gdump on' gdump "$pid" on --force
 fill_redis 2000

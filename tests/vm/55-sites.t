@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sites, on this kernel and with this suite's jemalloc: a service that nobody started for profiling.
+# sites, on this kernel and with this suite's jemalloc: a service that was not started for
+# profiling.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,7 +10,7 @@ is_older_jemalloc()
 	dpkg --compare-versions "$(dpkg-query -W -f '${Version}' libjemalloc2)" lt 5.3
 }
 
-# As much as that, and nothing of it stays.
+# allocate: have redis allocate that much, without keeping any of it
 allocate()
 {
 	at_redis EVAL "for i = 1, 200000 do redis.call('set', 'one', string.rep('x', 300)) end" 0 >/dev/null
@@ -19,7 +20,7 @@ start_redis_service prof:false
 allocate
 snapshot "$pid"
 
-# Where there is no event it is refused with the reason; before anything is probed.
+# Without the event it is refused with the reason, before anything is probed.
 if is_older_jemalloc; then
 	ctl_fails 1 'no_allocation_event record_instead' 'refused' sites "$pid" -d 1s
 	assert_untouched "$pid" 'refused: untouched'

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample, on this kernel and with this suite's jemalloc: a service that nobody started for profiling.
+# sample, on this kernel and with this suite's jemalloc: a service that was not started for
+# profiling.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# fill KEY: 4 MB that stay; churn: as much that does not
+# fill KEY: allocate 4 MB that stay; churn: as much that does not
 fill()
 {
 	at_redis EVAL "for i = 1, 10000 do redis.call('set', KEYS[1] .. i, string.rep('x', 400)) end" 1 "$1" >/dev/null
@@ -22,7 +23,7 @@ used()
 
 start_redis_service prof:false
 fill before
-# What a first run leaves is told by tests/gate/sample.t; others leave nothing more.
+# tests/gate/sample.t shows what a first run leaves behind; later runs leave nothing more.
 "$CTL" sample "$pid" -d 1s >/dev/null 2>&1
 snapshot "$pid"
 
@@ -46,12 +47,12 @@ like "$(<"$T/said")" "sampled $pid \(redis-server\) for [0-9.]+ s, ended by a si
 	'it says what it has seen'
 like "$(<"$T/table")" '^inuse_space of redis-server' 'the table is of what is held'
 like "$(<"$T/table")" '<.*<.*<.*<' 'with whole stacks'
-# Of 4 MB and more, in samples of 16 KiB: a standard error of 7 %.
+# At 4 MB or more, in samples of 16 KiB, the standard error is 7 %.
 live=$("$CTL" report --json --no-cache /tmp/sample.heap | jq '.total | round')
 ok "what lives: $live, $grown in fact" test $((live * 10)) -gt $((grown * 6)) -a $((live * 10)) -lt $((grown * 14))
 assert_untouched "$pid"
 
-# --- killed, it goes at the next allocation ---
+# --- killed: it is removed at the next allocation ---
 "$CTL" sample "$pid" -d 10m --max-overhead 100 >/dev/null 2>"$T/said" &
 sampler=$!
 own "$sampler"

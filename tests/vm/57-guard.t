@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# guard, where systemd limits memory: what the kernel tells of control groups is heard at once, and the
-# profile is there before the OOM killer comes.
+# guard, where systemd limits memory: it hears at once what the kernel reports about control groups,
+# and the profile is there before the OOM killer strikes.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
 
-# start_scope RATE PROPERTY=VALUE...: a grower in a scope of its own, with a thread that can be borrowed
-# though the other one is slowed down within malloc(3). Sets `unit` and `group`.
+# start_scope RATE PROPERTY=VALUE...: start a grower in its own scope, with a thread that can be
+# borrowed even if the other one is slowed down within malloc(3). Set `unit` and `group`.
 scopes=0
 start_scope()
 {
@@ -33,8 +33,8 @@ succeeds()
 	[ "$(jq 'select(.ok) | .ok' "$T/$1.out" | head -n 1)" = true ]
 }
 
-# fires NAME RULE WORD: a profile is taken by that rule. Where the process is slowed down it may not be
-# at the first attempt.
+# fires NAME RULE WORD: that rule takes a profile. If the process is slowed down, the first attempt
+# may fail.
 fires()
 {
 	within 12 succeeds "$1" || diag "$(cat "$T/$1.out" "$T/$1.err" "$group"/memory.{pressure,events,current,high})"
@@ -47,7 +47,8 @@ fires()
 	diag "$2: the profile was there after $(jq .took_ms "$T/fired") ms; failed before: $(jq -r 'select(.ok | not) | .error.message' "$T/$1.out")"
 }
 
-# slowed: more than its memory.high, which slows it down so that no test would end, for a while
+# slowed NAME RULE WORD: exceed memory.high for a while, which slows the process down so much that
+# no test would end
 slowed()
 {
 	let_hold 150
@@ -58,7 +59,7 @@ slowed()
 	hold 0
 }
 
-# --- what the kernel tells: it is not asked for an hour ---
+# --- what the kernel reports: polling would take an hour ---
 start_scope 0 MemoryHigh=100M
 systemctl set-property --runtime "$unit" MemoryHigh=infinity
 as_before 150
@@ -81,7 +82,7 @@ end_guard psi
 feature 'guard, pressure'
 
 systemctl set-property --runtime "$unit" MemoryHigh=infinity MemoryMax=320M MemorySwapMax=0
-# There has to be room for a thread of ours.
+# There must be room for a thread of ours.
 hold 265
 hold 0
 snapshot "$pid"
@@ -102,7 +103,7 @@ killed_by_kernel()
 {
 	dmesg | grep -q "Memory cgroup out of memory: Killed process $1 "
 }
-# grows_until_killed NAME: and who has ended it
+# grows_until_killed NAME: grow until the kernel has ended it
 grows_until_killed()
 {
 	let_hold 4000

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jeprof-ctl-guard.service: within all that the unit forbids it takes profiles of a service that is at
-# its limit, has a filter of system calls, and comes back.
+# jeprof-ctl-guard.service: with all restrictions of the unit, it takes profiles of a service that
+# is at its limit, has a system call filter, and is restarted.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,15 +18,15 @@ systemctl set-property --runtime redis-server.service MemoryMax=300M MemorySwapM
 systemctl daemon-reload
 ok 'the unit starts' systemctl start "$unit"
 is "$(of_unit "$unit" NoNewPrivileges ProtectSystem ProtectHome PrivateNetwork)" 'yes strict yes yes' 'with its fences'
-# seccomp_of PID: 2, a filter of system calls
+# seccomp_of PID: print 2 if it has a system call filter
 seccomp_of()
 {
 	sed -n 's/^Seccomp:[[:space:]]*//p' "/proc/$1/status"
 }
 diag "redis-server is under a seccomp filter: $(seccomp_of "$pid")"
 is "$(seccomp_of "$(systemctl show -p MainPID --value "$unit")")" 0 'it has no filter of its own, so that it may read others'
-# told FILTER: what the guard says of this process. On a slow machine a thread may be stopped for too
-# long at the first attempt.
+# told FILTER: print what the guard says about this process. On a slow machine, its first attempt
+# may stop a thread for too long.
 told()
 {
 	journalctl -u "$unit" -o cat --no-pager | grep '^{' | jq -rc "select(.pid == $pid) | $1"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jeprof-ctl-serve.socket and .service: the first connection starts it, members of a group may make one, and
-# within all that the unit forbids it profiles a service. It is killed, and ended, without harm.
+# jeprof-ctl-serve.socket and .service: the first connection starts it, members of a group may
+# connect, and with all restrictions of the unit it profiles a service. It is killed and stopped
+# without harm.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,13 +17,13 @@ cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
 	at_end+=("rm -rf /usr/local/sbin/jeprof-ctl /usr/local/libexec/jeprof-ctl")
 }
 install -m 644 "packaging/$socket" "packaging/$unit" /run/systemd/system/
-# A processor in software is slow.
+# An emulated processor is slow.
 sed -i "s/^\(ExecStart=[^ ]*\)/\1 ${patient[*]}/" "$units.service"
 systemctl daemon-reload
 start_redis_service prof:true,lg_prof_sample:12
 
-# as WHO METHOD PATH [TOKEN]: the status of the response, or the name of the error; the body is in
-# $T/body. WHO is root, a member of the group, or another user.
+# as WHO METHOD PATH [TOKEN]: print the status of the response, or the name of the error; leave the
+# body in $T/body. WHO is root, a member of the group, or another user.
 where=$path
 as()
 {
@@ -38,7 +39,7 @@ as()
 	tail -n +2 "$T/answer" >"$T/body"
 }
 
-# Sets `broker`, 0 if there is none, and `front`.
+# look: set `broker`, 0 if there is none, and `front`
 look()
 {
 	broker=$(systemctl show -p MainPID --value "$unit")
@@ -48,7 +49,7 @@ of_process()
 {
 	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status"
 }
-# begin_long: a profile that takes an hour, which is asked for. Sets `long`.
+# begin_long NAME: request a profile that takes an hour; set `long`
 begin_long()
 {
 	"$T/ask-http" "$path" GET "/pid/$pid/debug/pprof/heap?seconds=3000" >"$T/long" &
@@ -61,7 +62,7 @@ is_at_work()
 	look
 	[ "$(pgrep -c -P "$broker")" -gt 1 ]
 }
-# still_there PIDS: how many of them, a line for each, have not ended
+# still_there PIDS: print how many of these, given one a line, have not ended
 still_there()
 {
 	ps -o pid= -p "$(paste -sd , <<<"$1")" | wc -l
@@ -115,7 +116,7 @@ assert_untouched "$pid" 'profiled over HTTP: untouched'
 like "$(journalctl -u "$unit" -o cat --no-pager)" "op=dump result=ok uid=12345 .* pid=$pid comm=\"redis-server\"" 'the journal says who did it'
 feature 'serve.service, profiles'
 
-# --- what it records, and keeps ---
+# --- what it records and keeps ---
 is "$(as member POST "/api/v1/processes/$pid/deactivate")" 200 'off again'
 snapshot "$pid"
 is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'a recording begins' || diag "$(<"$T/body")"
@@ -133,7 +134,7 @@ snapshot "$pid"
 is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'another one, which is at work when all is killed'
 killed_run=$(jq .id "$T/body")
 
-# --- killed, and ended ---
+# --- killed and stopped ---
 look
 killed=$front before=$broker
 kill -KILL "$front"
@@ -175,12 +176,12 @@ assert_untouched "$pid" 'stopped: untouched'
 profiles member 'the next connection'
 feature 'serve.service, killed and stopped'
 
-# --- a port, as the socket's unit says ---
+# --- a port, configured in the socket unit ---
 tokens=$T/tokens
 token=$("$CTL" serve --token-file "$tokens" --new-token profile:tester)
 mkdir "$units.socket.d" "$units.service.d"
 printf '[Socket]\nListenStream=%s\n' "$port" >"$units.socket.d/port.conf"
-# PrivateTmp= would hide the file.
+# With PrivateTmp=, the service would not see the file in /tmp.
 install -D -m 600 "$tokens" /run/jeprof-ctl-test/tokens
 at_end+=('rm -rf /run/jeprof-ctl-test')
 sed -n 's/^\(ExecStart=\)\(.*\)/[Service]\n\1\n\1\2 --token-file \/run\/jeprof-ctl-test\/tokens/p' "$units.service" \
@@ -199,7 +200,7 @@ is "$(as member GET /healthz)" 200 'a port: and the socket as before'
 assert_untouched "$pid" 'a port: untouched'
 feature 'serve.service, a port'
 
-# --- by itself ---
+# --- the service without its socket unit ---
 rm -r "$units".*.d
 systemctl daemon-reload
 ok 'both stop' systemctl stop "$socket" "$unit"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A redis-server in a container of systemd-nspawn, with files of its own that the host does not
-# have, driven from the host: once with the users of the host, once with users of its own.
+# A redis-server in a container of systemd-nspawn, whose files the host does not have, profiled from
+# the host: once with the users of the host, once in its own user namespace.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 export WATCH_SYSTEM=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
-# The smallest root with a redis-server in it: that, and what it is linked to.
+# The smallest root with a redis-server: the program, and the libraries that it needs.
 root=$T/root
 mkdir -p "$root"/{usr/bin,etc,tmp,proc,sys,dev,run,var,lib64,srv}
 chmod 1777 "$root/tmp" "$root/srv"
@@ -18,7 +18,7 @@ ldd "$root/usr/bin/redis-server" | grep -o '/[^ ]*' | while read -r library; do
 	install -D "$(realpath "$library")" "$root$library"
 done
 
-# start_container NAME [OPTION...]: sets `pid`, of the redis-server in it
+# start_container NAME [OPTION...]: set `pid` to its redis-server
 start_container()
 {
 	local name=$1 unit=nspawn-$1.service
@@ -30,12 +30,12 @@ start_container()
 		--setenv=LC_ALL=C --setenv=MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:12,prof_prefix:/tmp/own,narenas:2 \
 		/usr/bin/redis-server --port 0 --unixsocket /srv/sock --save '' --appendonly no --dir /tmp ||
 		bail_out 'systemd-nspawn cannot be started'
-	sock=$root/srv/sock # its /tmp is of its own
+	sock=$root/srv/sock # it has its own /tmp
 	within 60 redis_answers || bail_out "no redis-server in the container: $(journalctl -u "$unit" -o cat --no-pager | tail -n 20)"
 	pid=$(pgrep -x redis-server)
 }
 
-# main_job NAME
+# main_job NAME: profile the redis-server, and watch it
 main_job()
 {
 	local name=$1 there=/proc/$pid/root
@@ -62,7 +62,7 @@ main_job()
 		"$there/tmp/$name.there.heap $(dumped_bytes "$there/tmp/$name.there.heap")" "$name: where it is from here"
 	like "$(seen "$name" .container | sort -u)" "$name" "$name: in which container"
 	ctl_ok "$name: deactivate" deactivate "$pid"
-	# The container's programs are behind a filter, which takes CAP_SYS_ADMIN to read.
+	# The container's programs have a seccomp filter, and reading it takes CAP_SYS_ADMIN.
 	runner=(setpriv '--bounding-set=-all,+sys_ptrace,+dac_read_search,+sys_admin' --inh-caps=-all)
 	ctl_ok "$name: activate with the capabilities it takes" activate "$pid"
 	ctl_ok "$name: dump with them" dump "$pid" -o "$T/$name.caps.heap"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Limits of control groups of version 2, as systemd mounts them, from a container that shares the processes of the
-# host; and mounts of the host keep their options.
+# Limits of version 2 control groups, as systemd mounts them, from a container that shares the
+# host's processes; the host's mounts keep their options.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/guard.sh
@@ -21,7 +21,7 @@ make_group 400 || bail_out 'no control group'
 limits_from_within
 feature 'limits from within a cgroup namespace'
 
-# As container runtimes mount it: within the namespace.
+# Mounted in the namespace, as container runtimes do.
 make_child "$group/beside"
 mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
 	"$group/beside")
@@ -39,7 +39,7 @@ umount "$T/own"
 mount -o "remount,$before" /sys/fs/cgroup
 is "$(options)" "$before" 'they are there again'
 
-# A unit of systemd, by its own name.
+# A systemd unit, by its own name.
 systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF=prof:true,prof_active:false \
 	"$VICTIMS/grower" "$T/board.unit" || bail_out 'no unit'
 at_end+=('systemctl stop jeprof-ctl-test-unit 2>/dev/null')

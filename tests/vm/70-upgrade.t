@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A service that runs while its libjemalloc2 is upgraded: what it runs has no name any more, and
-# what has the name is another file.
+# A service that runs while its libjemalloc2 is upgraded: the library that it runs has no path any
+# more, and the path leads to another file.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 export WATCH_SYSTEM=1
@@ -13,7 +13,8 @@ library=$(awk '$6 ~ /libjemalloc\.so/ { print $6; exit }' "/proc/$pid/maps")
 other=$(awk '$6 ~ /\/libc[-.]/ { print $6; exit }' "/proc/$pid/maps")
 ok 'the library has a name' test -f "$library"
 
-# As dpkg does: the new file beside the old one, and a rename. It is a library, but no jemalloc.
+# Like dpkg: create the new file beside the old one, and rename it. It is a library, but no
+# jemalloc.
 mkdir -m 755 "$T/kept"
 kept=$T/kept/${library##*/}
 cp -p "$library" "$kept"
@@ -43,7 +44,7 @@ ctl_ok 'deactivate' deactivate "$pid"
 assert_untouched "$pid"
 feature 'libjemalloc2 upgraded meanwhile'
 
-# A user may not look at files without a name: his process's memory has what was in them.
+# A user may not open deleted files: the contents come from the process's memory.
 systemctl stop redis-server
 unset LD_LIBRARY_PATH
 cp -p "$kept" "$library.dpkg-new" && mv -f "$library.dpkg-new" "$library"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What cannot be taken back until the next boot, and so comes last: unprivileged_bpf_disabled 1,
+# Restrictions that stay until the next boot, and so come last: unprivileged_bpf_disabled 1,
 # lockdown integrity, then confidentiality, and ptrace_scope 3.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ watches()
 	ctl_ok "$1" watch "$pid" --for 1s
 }
 
-# works NAME
+# works NAME: activate, dump and deactivate
 works()
 {
 	ctl_ok "$1: activate" activate "$pid"

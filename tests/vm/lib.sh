@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034 # what lib.sh and the tests use
-# What the tests share that run in a virtual machine of vagrant/. They stop services, change
-# sysctls, replace libraries and lock the kernel down: on a machine that is thrown away
-# afterwards, and on no other. Sourced by tests/vm/*.t, in place of tests/lib.sh.
+# What the tests for the virtual machines of vagrant/ share. They stop services, change sysctls,
+# replace libraries and lock down the kernel, so they only run on a machine that is discarded
+# afterwards. tests/vm/*.t source this instead of tests/lib.sh.
 #
-# They say what they found in comments of TAP, from which a table of all machines is made:
+# They print their findings as TAP comments, from which a table of all machines is made:
 #
 #	# fact: NAME = VALUE		what the machine is
 #	# feature: NAME = VALUE		"yes", or why not
@@ -14,13 +14,13 @@
 	echo 'Bail out! not a virtual machine of vagrant/: there is no /etc/jeprof-ctl-vm'
 	exit 1
 }
-# A processor in software takes 10 to 20 times as long.
+# An emulated processor is 10 to 20 times slower.
 SLOW=${SLOW:-10}
 # shellcheck source=tests/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 patient=(--max-pause 60s --timeout 120s)
 
-# A user without an account, and another one.
+# A user without an account, and a second one.
 user=(setpriv --reuid 12345 --regid 12345 --clear-groups --inh-caps=-all)
 stranger=(setpriv --reuid 12346 --regid 12346 --clear-groups --inh-caps=-all)
 
@@ -31,7 +31,7 @@ fact()
 	echo "# fact: $1 = $2"
 }
 
-# feature NAME [VALUE]: it is "yes", or VALUE, if nothing failed since the feature before
+# feature NAME [VALUE]: report "yes", or VALUE, if nothing has failed since the last feature
 failed_before=0
 feature()
 {
@@ -49,7 +49,7 @@ kernel_is_before()
 	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" != "$1" ]
 }
 
-# set_sysctl NAME VALUE: put back when the test ends
+# set_sysctl NAME VALUE: restore it when the test ends
 set_sysctl()
 {
 	local file=/proc/sys/${1//.//}
@@ -60,8 +60,8 @@ set_sysctl()
 
 # --- services -----------------------------------------------------------------------------
 
-# start_service UNIT MALLOC_CONF [VARIABLE=VALUE]: as Debian ships it, but for these variables. Sets
-# `pid`, and leaves nothing when the test ends.
+# start_service UNIT MALLOC_CONF [VARIABLE=VALUE]: as Debian ships it, except for these variables.
+# Set `pid`; undo everything when the test ends.
 start_service()
 {
 	local folder=/run/systemd/system/$1.service.d
@@ -73,7 +73,7 @@ start_service()
 	restart_service "$1"
 }
 
-# Sets `pid` to the new one.
+# restart_service UNIT: set `pid` to the new process
 restart_service()
 {
 	systemctl restart "$1" || bail_out "$1 does not start: $(systemctl status --no-pager "$1" 2>&1)"
@@ -81,7 +81,7 @@ restart_service()
 	[ "${pid:-0}" -gt 0 ] || bail_out "$1 has no process"
 }
 
-# of_unit UNIT SETTING...: as systemd understood them
+# of_unit UNIT SETTING...: print the settings as systemd understood them
 of_unit()
 {
 	local unit=$1 setting
@@ -94,7 +94,7 @@ of_unit()
 
 # --- redis --------------------------------------------------------------------------------
 
-# The redis-server that Debian's service, or launch_redis, started last.
+# at_redis COMMAND...: ask the redis-server that Debian's service, or launch_redis, started last
 at_redis()
 {
 	if [ -n "${sock:-}" ]; then
@@ -104,7 +104,7 @@ at_redis()
 	fi
 }
 
-# start_redis_service MALLOC_CONF
+# start_redis_service MALLOC_CONF: start it, and wait until it answers
 start_redis_service()
 {
 	start_service redis-server "$1"
@@ -117,8 +117,8 @@ redis_answers()
 	[ "$(at_redis PING)" = PONG ]
 }
 
-# New keys with values of some size, so that a profile has something to show. All versions can do it.
-# The service may have kept those of another test.
+# fill_redis [N]: add new keys with values of some size, so that a profile has something to show.
+# All versions support this. The service may still have keys of another test.
 fill_redis()
 {
 	at_redis EVAL "for i = 1, ${1:-5000} do redis.call('set', '$EPOCHREALTIME:' .. i, string.rep('x', 300)) end" 0 >/dev/null
