@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * allocators BOARD [DEEPER]: three functions that allocate. A test writes a number of MB (2^20
- * bytes) to the board's `reserved`; that much is allocated, in blocks that take each other's place,
- * and then `reserved` is 0 again, and `beats[2]` to `beats[4]` are how many bytes each of the
- * functions had ever. -1 makes it another program (execve(2)), -2 lets a child do the work for
- * 64 MB, and from -3 on two threads do nothing but allocate. Its stack is DEEPER bytes deeper.
+ * bytes) to the board's `reserved`; the program allocates that much, in blocks that replace each
+ * other, and then sets `reserved` to 0. `beats[2]` to `beats[4]` are the number of bytes that each
+ * function has allocated so far. -1 makes it another program (execve(2)), -2 has a child do the
+ * work for 64 MB, and from -3 on, two threads only allocate. The stack is DEEPER bytes deeper.
  */
 #include "tests/target/block.h"
 
@@ -19,7 +19,7 @@
 #define MB (UINT64_C(1) << 20)
 enum { SMALL, MIDDLE, LARGE };
 
-/* No tail call, and no two alike: each has a frame and a name of its own. */
+/* No tail calls, and no identical code: each function has its own frame and name. */
 #define ALLOCATOR(name)                                             \
 	static __attribute__((noinline)) void *name(size_t size)    \
 	{                                                           \
@@ -30,9 +30,9 @@ enum { SMALL, MIDDLE, LARGE };
 	}
 ALLOCATOR(allocate_small)
 ALLOCATOR(allocate_middle)
-ALLOCATOR(allocate_large) /* more than any threshold */
+ALLOCATOR(allocate_large) /* larger than any threshold */
 
-/* By chance, so that nothing is in step. */
+/* Random, so that nothing happens in step. */
 static void *allocate(uint64_t *seed, uint64_t *bytes)
 {
 	uint64_t which = block_random(seed) % 100000, size = block_random(seed);

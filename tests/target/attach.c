@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * attach PID [HOW]: what careless tools do to a thread. The tests use it to
- * show that they would notice.
+ * attach PID [HOW]: what careless tools do to a thread. The tests use it to show that they would
+ * notice.
  *
  *	stop	stop it and let it go, as debuggers do
- *	anew	make an interrupted call be made anew, with its whole timeout
- *	old	PTRACE_ATTACH, which sends a SIGSTOP, and end before it came
+ *	anew	restart an interrupted call with its whole timeout
+ *	old	PTRACE_ATTACH, which sends a SIGSTOP, and exit before it arrives
  *	eat	swallow one signal
- *	xmm, x87, mxcsr, gpr, flags, redzone, mask, gs: leave that changed
+ *	xmm, x87, mxcsr, gpr, flags, redzone, mask, gs: leave that state changed
  */
 #include <errno.h>
 #include <linux/elf.h>
@@ -74,7 +74,7 @@ static void xmm(void)
 
 static void x87(void)
 {
-	fp(1, 1, 0x0c); /* rounding */
+	fp(1, 1, 0x0c); /* the rounding mode */
 }
 
 static void mxcsr(void)
@@ -138,7 +138,7 @@ static const struct {
 	{ "mask", mask },    { "gs", gs },
 };
 
-/* Until a stop that is not a signal's. */
+/* Wait for a stop that no signal caused. */
 static void stop(void)
 {
 	int status;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For programs that are hostile from their first instruction on: no C library, but what jeprof-ctl
- * knows glibc and jemalloc by. To be included by one file, which defines what is declared here.
+ * For programs that are hostile from their first instruction on: no C library, but the symbols by
+ * which jeprof-ctl recognizes glibc and jemalloc. One file of a program includes this, and defines
+ * what is declared here.
  */
 #ifndef TESTS_TARGET_BARE_H
 #define TESTS_TARGET_BARE_H
@@ -16,7 +17,7 @@
 int pthread_create(void *thread, const void *attr, void *fn, void *arg);
 const char *gnu_get_libc_version(void);
 
-/* The program's arguments; the thread that calls this then waits for ever. */
+/* Handle the program's arguments; after that, the calling thread waits forever. */
 static void arguments(char **argv);
 
 const char *gnu_get_libc_version(void)
@@ -51,7 +52,7 @@ static inline long call(long nr, long a, long b, long c, long d)
 
 static char bare_stack[2 << 20] __attribute__((aligned(64)));
 
-/* clone(2): what it makes runs `born` on a stack of its own; the flags decide what it is. */
+/* clone(2): the child runs `born` on its own stack; the flags decide what it is. */
 static inline long bare_clone(unsigned long flags, void (*born)(void))
 {
 	uint64_t *top = (uint64_t *)(bare_stack + sizeof(bare_stack) - 4096);
@@ -74,7 +75,7 @@ static inline long bare_clone(unsigned long flags, void (*born)(void))
 
 #define BARE_THREAD (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FS | CLONE_FILES)
 
-/* Far from what counts as jemalloc's code, where no thread would be borrowed. */
+/* Far away from what counts as jemalloc's code, where no thread would be borrowed. */
 __attribute__((section(".far"), used, noreturn)) void bare_begin(char **argv);
 
 void bare_begin(char **argv)

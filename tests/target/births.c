@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * births [extra]: makes threads as jeprof-ctl has a target make them, traces that, and compares
- * with what jeprof-ctl knows of the C library (injector/libc.h). A line for each thing
- * that was seen, "known" or "UNKNOWN". With `extra` the threads do one thing more, and a field of
+ * births [extra]: create threads like jeprof-ctl has a target create them, trace that, and compare
+ * it with what jeprof-ctl knows about the C library (injector/libc.h). Print a line for each
+ * observation, "known" or "UNKNOWN". With `extra`, the threads do one more thing, and a field of
  * struct pthread is looked for beside its place.
  */
 #include "injector/libc.h"
@@ -32,10 +32,10 @@ static const struct libc *const lib = &libc_musl;
 #define COMPARED_ATTR sizeof(pthread_attr_t)
 #endif
 
-#define MARK 0x6a70 /* getpgid(MARK): now it begins; getpgid(MARK + 1): now it ends */
+#define MARK 0x6a70 /* getpgid(MARK) marks the beginning; getpgid(MARK + 1) marks the end */
 #define ROUNDS 3
 
-/* Which arguments a filter could tell apart: no pointers, no sizes. */
+/* The arguments that a filter could tell apart: no pointers, no sizes. */
 static const struct {
 	long nr;
 	unsigned int args; /* bits */
@@ -66,7 +66,7 @@ static _Noreturn void be_traced(void *extra)
 	pthread_t thread;
 	void *volatile used;
 
-	used = malloc(1); /* or the first use of malloc would show: getrandom(2), brk(2) */
+	used = malloc(1); /* otherwise, the first use of malloc would show: getrandom(2), brk(2) */
 	free(used);
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	raise(SIGSTOP);
@@ -90,7 +90,7 @@ static int is_known(long nr, const uint64_t args[6])
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (telling[i].nr == nr)
 			mask = telling[i].args;
-	if (nr == SYS_getppid) /* what a thread does that is not asked for anything: libc_homes */
+	if (nr == SYS_getppid) /* what a thread without a task does: libc_homes */
 		return 1;
 	for (size_t i = 0; i < lib->n_calls; i++) {
 		const struct checked_call *c = &lib->calls[i];
@@ -105,7 +105,7 @@ static int is_known(long nr, const uint64_t args[6])
 	return 0;
 }
 
-/* A system call's entry, of the first thread or of one that it made. */
+/* The entry of a system call, in the first thread or in one that it created. */
 static void see(int first, const struct user_regs_struct *r)
 {
 	static int between;
@@ -122,7 +122,7 @@ static void see(int first, const struct user_regs_struct *r)
 
 static int trace(pid_t pid)
 {
-	static unsigned char inside[1 << 22]; /* by thread: is its next stop an exit? */
+	static unsigned char inside[1 << 22]; /* by thread: whether its next stop is an exit */
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
 	struct user_regs_struct regs;
 	int status, sig;
@@ -140,14 +140,17 @@ static int trace(pid_t pid)
 			if (inside[tid] && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
 				see(tid == pid, &regs);
 		}
-		/* None of its own signals: what a new thread begins with is a stop. */
+		/*
+		 * Suppress these signals: SIGTRAP and SIGSTOP are our own, or the first stop of a
+		 * new thread.
+		 */
 		sig = sig == SIGTRAP || sig == (SIGTRAP | 0x80) || sig == SIGSTOP ? 0 : sig;
 		ptrace(PTRACE_SYSCALL, tid, 0, (long)sig);
 	}
 	return 0;
 }
 
-/* pthread_attr_t as it is written by hand. */
+/* Compare pthread_attr_t with the one that jeprof-ctl writes itself. */
 static void compare_attr(void)
 {
 	union {
@@ -165,10 +168,10 @@ static void compare_attr(void)
 	       lib->attr_size);
 }
 
-/* The limits of a stack, by struct pthread. */
+/* Compare the limits of a stack with those in struct pthread. */
 static void *compare_limits(void *unused)
 {
-	const uint64_t *w = (const uint64_t *)pthread_self(); /* NOLINT: as the C library has it */
+	const uint64_t *w = (const uint64_t *)pthread_self(); /* NOLINT: like the C library */
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	struct range map = { 0, UINT64_MAX }, found = { 0 };
 	pthread_attr_t attr;
@@ -223,7 +226,7 @@ static bool find_cancel(uint32_t *offset)
 	return glibc_cancel_offset(cancel_field, offset);
 }
 #else
-/* That it lies there is known by where errno does. */
+/* The field's place is confirmed by the places of errno and the tid. */
 static bool find_cancel(uint32_t *offset)
 {
 	const char *self = (const char *)pthread_self(); /* NOLINT */
@@ -236,7 +239,7 @@ static bool find_cancel(uint32_t *offset)
 }
 #endif
 
-/* Where a cancellation that is pending shows: injector/safepoint.c, would_be_cancelled(). */
+/* Compare the pending cancellation: injector/safepoint.c, would_be_cancelled(). */
 static void *compare_cancel(void *wrong)
 {
 	uint32_t offset = 0, seen[4] = { 0 };
@@ -263,7 +266,7 @@ static void *compare_cancel(void *wrong)
 	return NULL;
 }
 
-/* What else is taken for granted. */
+/* Compare what else is taken for granted. */
 static void compare_numbers(void)
 {
 	printf("%s struct pthread: %u bytes\n",
@@ -278,7 +281,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int ret;
 
-	pid = fork(); /* before the first thread, which takes more calls than the next ones */
+	pid = fork(); /* before the first thread, which makes more calls than later ones */
 	if (pid == 0)
 		be_traced(argc > 1 ? argv[1] : NULL);
 	ret = pid < 0 ? 2 : trace(pid);

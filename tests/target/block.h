@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Blocks of memory whose contents the victims know by heart. */
+/* Blocks of memory whose contents the victims can predict. */
 #ifndef TESTS_TARGET_BLOCK_H
 #define TESTS_TARGET_BLOCK_H
 
@@ -40,7 +40,7 @@ static inline void block_verify(const struct block *b)
 		FOUND(corrupt);
 }
 
-/* realloc(3): what moves along must be what was there. False, and all as it was, on failure. */
+/* realloc(3); what it keeps must be unchanged. On failure, return false and change nothing. */
 static inline bool block_resize(struct block *b, size_t words)
 {
 	size_t kept = words < b->words ? words : b->words;

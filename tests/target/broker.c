@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A broker for the tests of the HTTP process alone: it passes connections on, and answers what it
- * is asked with the question itself, as text. Some pids have another answer.
+ * A broker for testing only the HTTP process: it passes connections on, and answers each question
+ * with the question itself, as text. Some pids have other answers.
  *
  *	broker SOCKET FRONT [ARGUMENTS...]
  *
- * With CREDENTIALS in its environment, the file that it names is that of a WIRE_CREDENTIALS.
+ * CREDENTIALS in its environment names the file whose contents a WIRE_CREDENTIALS carries.
  *
- * What happens goes to standard output, a line each. Lines of standard input are commands; it ends
- * with its input.
+ * It logs to standard output, a line each. Lines of standard input are commands; it exits at the
+ * end of its input.
  */
 #include "wire/wire.h"
 
@@ -39,7 +39,7 @@ enum {
 };
 #define FAILS_WITH_TEXT 1300
 #define BIG_SIZE (16 << 20)
-#define OWN (1 + WIRE_TRANSPORTS) /* the channel, of what is waited for */
+#define OWN (1 + WIRE_TRANSPORTS) /* the channel, in the array for poll(2) */
 
 static int channel, listeners[WIRE_TRANSPORTS];
 static bool deaf;

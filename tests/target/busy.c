@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * busy BOARD [THREADS]: threads that allocate, move and free blocks as fast
- * as they can, whose contents they know by heart; the main thread naps.
+ * busy BOARD [THREADS]: threads that allocate, move and free blocks as fast as they can, and can
+ * predict their contents; the main thread naps.
  */
 #include "tests/target/block.h"
 
@@ -10,7 +10,7 @@
 
 #define SLOTS 512
 
-/* Small sizes mostly, some of them pages, a few of them large. */
+/* Mostly small sizes, some pages, a few large ones. */
 static size_t words_of(uint64_t random)
 {
 	if (random % 256 == 0)

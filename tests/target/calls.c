@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAP_NS 4000000 /* there are many of us */
+#define NAP_NS 4000000 /* there may be many of us */
 
 struct round *now;
 pid_t victim;
@@ -85,7 +85,7 @@ static bool reap(const struct call_case *c, pid_t helper)
 {
 	int status;
 
-	/* wait4() and waitid() were to do that. */
+	/* wait4() and waitid() should have done that. */
 	if (waitpid(helper, &status, 0) != helper)
 		return strncmp(c->name, "wait", 4) == 0;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;

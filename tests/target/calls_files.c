@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that wait for a file: pipes, locks, terminals, completions. */
+/* Calls that wait for files: pipes, locks, terminals, completions. */
 #include "tests/target/calls.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ bool send_token(void)
 	return write(theirs, &word, sizeof(word)) == sizeof(word);
 }
 
-/* A token that came when the call was over already must not end the next one. */
+/* A token that arrived after the call was over must not end the next one. */
 bool clear(void)
 {
 	struct pollfd pfd = { .fd = mine, .events = POLLIN };
@@ -211,7 +211,7 @@ static bool hold_record(void)
 
 static bool leave(void)
 {
-	return true; /* the end of the helper gives its locks back */
+	return true; /* when the helper exits, its locks are released */
 }
 
 static bool do_flock(struct call_case *c)
@@ -262,7 +262,7 @@ static bool do_open(struct call_case *c)
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* --- asynchronous input and output --------------------------------------------------- */
+/* --- asynchronous I/O ----------------------------------------------------------------- */
 
 static aio_context_t aio;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that wait for a signal, a child, or System V's and POSIX's means of communication. */
+/* Calls that wait for a signal, for a child, or for System V and POSIX IPC. */
 #include "tests/target/calls.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static bool set_up_handler(void)
 	return sigaction(SIGUSR1, &act, NULL) == 0;
 }
 
-/* SIGUSR1 is blocked, except in calls that have a mask of their own. */
+/* SIGUSR1 is blocked, except in calls that have their own mask. */
 static bool set_up_masked(void)
 {
 	sigset_t set;
@@ -53,7 +53,7 @@ static bool set_up_masked(void)
 	return set_up_pipe() && set_up_handler() && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 
-/* One signal was handled, in the call, and its mask is gone again. */
+/* One signal was handled during the call, and the mask is restored. */
 static bool handled_one(void)
 {
 	sigset_t set;
@@ -171,7 +171,7 @@ static mqd_t mq;
 
 static bool set_up_queue(void)
 {
-	/* What is made here ends with the process, not with the machine. */
+	/* What is created here disappears with the process, even without a reboot. */
 	if (unshare(CLONE_NEWIPC) < 0 && errno != EPERM)
 		return false;
 	queue = msgget(IPC_PRIVATE, 0600);
@@ -288,7 +288,7 @@ CALL(do_mq_timedreceive)
 	return true;
 }
 
-/* What filled the queue, then what the victim sent. */
+/* Receive what filled the queue, then what the victim has sent. */
 static bool take_mq(void)
 {
 	uint64_t word = 0;

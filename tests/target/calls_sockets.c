@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that wait for a socket, and those that wait for room to write. */
+/* Calls that wait for a socket, or for room to write. */
 #include "tests/target/calls.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static struct sockaddr_un address(void)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 
-	/* An abstract name: it needs no file, and goes away with its socket. */
+	/* An abstract name needs no file, and disappears with its socket. */
 	snprintf(sun.sun_path + 1, sizeof(sun.sun_path) - 1, "calls.%d", victim);
 	return sun;
 }
@@ -197,7 +197,7 @@ static bool do_accept_timeout(struct call_case *c)
 	return true;
 }
 
-/* One connection waits to be accepted, and there is room for no other. */
+/* One connection waits to be accepted, and there is no room for another. */
 static bool set_up_connect(void)
 {
 	return set_up_listener(0) && connect_to_victim();
@@ -220,7 +220,7 @@ static bool do_connect(struct call_case *c)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* `theirs` is the end to read from, `mine` the one to write to. */
+/* `theirs` is the read end, `mine` the write end. */
 static bool set_up_full_pipe(void)
 {
 	int fds[2];
@@ -252,7 +252,7 @@ static bool fill_stream(void)
 	return errno == EAGAIN;
 }
 
-/* Everything, until the victim's token was the last. */
+/* Read everything up to the victim's token. */
 static bool drain(void)
 {
 	char page[4096];

@@ -38,7 +38,7 @@ CALL(do_nanosleep)
 	return true;
 }
 
-/* Ended by a signal: the remaining time must be what is left of the whole. */
+/* It is ended by a signal: the remaining time must be what is left of the whole timeout. */
 CALL(do_nanosleep_rem)
 {
 	struct timespec ts = in_time(), rem = { 0 };
@@ -135,7 +135,7 @@ CALL(do_ppoll_timeout)
 	return pfd.revents == 0;
 }
 
-/* The system call itself tells what remains; the C library's function keeps it for itself. */
+/* The system call returns the remaining time; the C library's function hides it. */
 CALL(do_ppoll_rem)
 {
 	struct pollfd pfd = { .fd = mine, .events = POLLIN };
@@ -152,7 +152,7 @@ static long do_select_with(struct timeval *tv)
 
 	FD_ZERO(&set);
 	FD_SET(mine, &set);
-	return syscall(SYS_select, mine + 1, &set, NULL, NULL, tv); /* select() is pselect6(2) */
+	return syscall(SYS_select, mine + 1, &set, NULL, NULL, tv); /* select() uses pselect6(2) */
 }
 
 CALL(do_select)
@@ -365,7 +365,7 @@ CALL(do_sem_timedwait)
 	return true;
 }
 
-/* These return their error; one that wakes for nothing would show as a return too early. */
+/* These functions return their error; a spurious wakeup would show as an early return. */
 static void answer_error(int error)
 {
 	errno = error;

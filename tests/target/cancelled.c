@@ -2,7 +2,7 @@
 /*
  * cancelled BOARD: a cancellation is pending on a thread that naps with cancellation disabled,
  * until board->reserved is set; the main thread is in a system call that cannot be interrupted
- * transparently. When the thread has been cancelled, board->reserved is 2.
+ * transparently. Once the thread is cancelled, board->reserved is 2.
  */
 #include "tests/target/victim.h"
 

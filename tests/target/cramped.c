@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * cramped BOARD [THREADS]: allocates once, and then needs nothing any more, so that what a limit
- * refuses is never its own; with threads that rest and never call jemalloc.
+ * cramped BOARD [THREADS]: allocates once and then never again, so that no allocation of its own
+ * can fail because of a limit; with threads that nap and never call jemalloc.
  */
 #include "tests/target/victim.h"
 

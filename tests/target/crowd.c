@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * crowd BOARD THREADS [churn|ending|stuck [N]]: that many threads, named crowd-1 and
- * so on, which rest and hold some memory. With churn the main thread makes one
- * more after the other meanwhile, which live for some milliseconds; with ending
- * such as take a while to end after jemalloc has put their data away; with
- * stuck there are N more (1), which begin before the others and write into a
- * full pipe for ever, where no stop is borne.
+ * crowd BOARD THREADS [churn|ending|stuck [N]]: that many threads, named crowd-1 and so on, which
+ * nap and hold some memory. With `churn`, the main thread creates one more thread after another,
+ * each of which lives for some milliseconds; with `ending`, these threads take a while to exit
+ * after jemalloc has cleaned up their data; with `stuck`, there are N more threads (1), which start
+ * before the others and write to a full pipe forever, where they cannot be stopped transparently.
  */
 #include "tests/target/victim.h"
 
@@ -64,7 +63,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* The destructors run in the order in which their keys were made, and jemalloc's is older. */
+/* Destructors run in the order in which their keys were created, and jemalloc's is older. */
 static void linger(void *arg)
 {
 	(void)arg;

@@ -3,11 +3,11 @@
  * death BOARD KIND: programs whose threads and children come, go and cannot be reached.
  *
  *	forks	one thread naps, one forks; some of the children stay for a while
- *	leaks	the same with an open memory file of its own: what a test must find
+ *	leaks	the same with an open memory file of its own, which a test must find
  *	vforks	one thread naps, one calls vfork(2) without end
  *	vfork	the only thread is in vfork(2) until board->reserved is set
- *	vfork2	as vfork, beside a thread that naps
- *	spawn	threads that make threads that make threads
+ *	vfork2	like vfork, with another thread that naps
+ *	spawn	threads that create threads that create threads
  *	leader	the main thread has ended, two others go on
  *	defer	a cancellation is pending on a thread that reads standard input
  *	disable	the same, of the asynchronous type, and cancellation is disabled
@@ -150,7 +150,7 @@ static void kind_vforks(void)
 	nap_for_ever(NULL);
 }
 
-/* The child has the board as well, being in the same memory. */
+/* The child uses the same board, as it shares the memory. */
 static void kind_vfork(void)
 {
 	const struct timespec ts = { .tv_nsec = 1000000 };
@@ -188,7 +188,7 @@ static void *short_life(void *arg)
 	return NULL;
 }
 
-/* Each makes the next one, and ends: no thread but the main one is there for long. */
+/* Each thread creates the next one, and exits: only the main thread exists for long. */
 static void *chain(void *arg)
 {
 	touch_heap();
@@ -220,7 +220,7 @@ static void kind_leader(void)
 
 /* --- cancellation ---------------------------------------------------------------------- */
 
-static int full[2]; /* a pipe: the main thread is in write(2), where nobody borrows it */
+static int full[2]; /* a pipe; the main thread is in write(2) on it, where nobody borrows it */
 
 static void cancelled(void *arg)
 {
@@ -228,7 +228,7 @@ static void cancelled(void *arg)
 	victim_beat(2);
 }
 
-/* syscall(3) is no cancellation point. Nothing here may be one but where it says so. */
+/* syscall(3) is no cancellation point. There must be none before pthread_testcancel(3). */
 static void *cancel_me(void *disabled)
 {
 	static char page[4096];
@@ -265,7 +265,7 @@ static void fill(void)
 	fcntl(full[1], F_SETFL, 0);
 }
 
-/* beats: 0 rounds that ended well; 1 threads that came out of read(2); 2 that were cancelled */
+/* beats: 0 rounds that ended well; 1 threads that returned from read(2); 2 cancelled threads */
 static void cancel_for_ever(bool disabled)
 {
 	static char page[4096];
@@ -283,7 +283,10 @@ static void cancel_for_ever(bool disabled)
 		__atomic_store_n(&board->reserved, round, __ATOMIC_SEQ_CST);
 		if (write(full[1], page, sizeof(page)) != sizeof(page))
 			FOUND(failed);
-		/* glibc 2.36 forgets the result when pthread_setcancelstate(3) acts upon it. */
+		/*
+		 * glibc 2.36 forgets the result if pthread_setcancelstate(3) acts on the
+		 * cancellation.
+		 */
 		if (pthread_join(thread, &result) != 0 || (!disabled && result != PTHREAD_CANCELED))
 			FOUND(failed);
 		victim_beat(0);

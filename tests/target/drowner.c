@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * drowner DEVICE FOLDER: as any user may, mounts a file system of its own (FUSE, DEVICE is
- * /dev/fuse) on FOLDER, in namespaces of its own. A thread has its stack in a file of it. Most of
- * its pages are there; one in the middle is not, and whoever reads it gets no answer, for ever.
- * Says "PID ADDRESS" once it is ready, of itself and of that page.
+ * drowner DEVICE FOLDER: as any user may, mounts its own file system (FUSE, DEVICE is /dev/fuse) on
+ * FOLDER, in its own namespaces. The stack of a thread is in a file on it. Most of its pages are
+ * present; one in the middle is not, and reading it blocks forever. Prints "PID ADDRESS", of itself
+ * and of that page, when it is ready.
  */
 #include "tests/target/fuse.h"
 
@@ -16,7 +16,7 @@
 
 #define SIZE FUSE_FILE_SIZE
 #define PAGE 4096u
-#define MISSING (SIZE - 64u * PAGE) /* where in the file */
+#define MISSING (SIZE - 64u * PAGE) /* the offset in the file */
 
 static volatile int ready;
 
@@ -26,7 +26,7 @@ static bool not_the_missing(const struct fuse_in_header *in, const struct fuse_r
 	return !read || MISSING < read->offset || MISSING >= read->offset + read->size;
 }
 
-/* Waits far below the page that is missing. */
+/* Wait far below the missing page. */
 static void *wait_below(void *unused)
 {
 	volatile char gap[128 * PAGE];

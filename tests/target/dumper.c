@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * dumper BOARD FIFO: a program that writes heap profiles of itself when it is told to. It reads
- * lines from FIFO and answers each with a line in FIFO.said:
+ * dumper BOARD FIFO: a program that writes heap profiles of itself on request. It reads lines from
+ * FIFO, and answers each with a line in FIFO.said:
  *
  *	dump PATH		prof.dump; the answer is what mallctl returned
- *	auto			prof.dump without a name: jemalloc makes one of its prefix
- *	dumps N PATH		N dumps to PATH; the answer is how many of them succeeded
- *	cold PATH		prof.dump, the name in a page that was not touched yet
+ *	auto			prof.dump without a name: jemalloc derives one from its prefix
+ *	dumps N PATH		N dumps to PATH; the answer is the number of successes
+ *	cold PATH		prof.dump with the name in a page that was never touched
  *	thread PATH		prof.dump by another thread, called "other"
  *	fork PATH		prof.dump by a child
- *	files N PATH		no dump: make and remove the same file N times, in the two ways
- *				in which jemalloc makes one
+ *	files N PATH		no dump: create and remove the same file N times, in the two ways
+ *				in which jemalloc creates one
  *	grow N			allocate N blocks of 4 KB, and keep them
  *	stacks N		the same, each by another stack
  *	gdump			let jemalloc dump at new maxima
  *	exit			exit(3)
  *
- * The first field of each is a word, and PATH is the rest of the line. jemalloc's names may have
- * any prefix of the tests.
+ * The first field of each line is a word, and PATH is the rest of the line. jemalloc's names may
+ * have any prefix that the tests use.
  */
 #include "tests/target/victim.h"
 
@@ -45,10 +45,10 @@ NAMED(mallctl);
 NAMED(je_mallctl);
 NAMED(_rjem_mallctl);
 NAMED(duckdb_je_mallctl);
-/* Where the program's malloc is not jemalloc's. */
+/* Used if the program's malloc is not jemalloc's. */
 extern void *je_malloc(size_t) __attribute__((weak));
 
-/* Its name ends as mallctl's does: it must be there to be mistaken. */
+/* Its name ends like mallctl's, so that it can be mistaken for it. */
 static __attribute__((noinline)) mallctl_fn *find_mallctl(void)
 {
 	if (mallctl)
@@ -85,7 +85,7 @@ static unsigned long dumps(unsigned long n, const char *path)
 }
 
 #ifdef HIDE_CREAT
-/* Linked with --wrap: jemalloc makes its files by a call that nobody would know in its code. */
+/* Linked with --wrap: jemalloc's code creates files by a call that cannot be recognized there. */
 static int (*volatile make_file)(const char *, int, ...) = open;
 int __wrap_creat(const char *path, mode_t mode);
 int __wrap_creat(const char *path, mode_t mode)
@@ -94,7 +94,7 @@ int __wrap_creat(const char *path, mode_t mode)
 }
 #endif
 
-/* A page of a file that is mapped and not present: only a fault brings it in. */
+/* The name is in a mapped file page that is not present: only a fault brings it in. */
 static unsigned long dump_cold(const char *path)
 {
 	int fd = memfd_create("name", MFD_CLOEXEC);
@@ -140,7 +140,7 @@ static unsigned long dump_in_child(const char *path)
 	return (unsigned long)WEXITSTATUS(status);
 }
 
-/* creat(2) of jemalloc, or what the C library makes of it where there is none. */
+/* Like jemalloc's creat(2), or what the C library does where there is no such call. */
 static unsigned long make_files(unsigned long n, const char *path)
 {
 	unsigned long made = 0;
@@ -170,7 +170,7 @@ static unsigned long grow(unsigned long n)
 	return made;
 }
 
-/* The bits of `path` choose which of two calls is made on each step of the way. */
+/* The bits of `path` choose which of two calls is made at each step. */
 static __attribute__((noinline)) unsigned long descend(unsigned int depth, unsigned long path)
 {
 	unsigned long made;
@@ -203,7 +203,7 @@ static unsigned long gdump(void)
 	return (unsigned long)find_mallctl()("prof.gdump", NULL, NULL, &on, sizeof(on));
 }
 
-/* "WORD N REST" of the commands that take a number. */
+/* Parse "N REST", the arguments of commands with a number. */
 static unsigned long count_of(char **rest)
 {
 	unsigned long n = strtoul(*rest, rest, 10);
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
 	said = fopen(name, "a");
 	if (!in || !said)
 		return 2;
-	setvbuf(in, NULL, _IONBF, 0); /* poll(2) must know of all there is */
+	setvbuf(in, NULL, _IONBF, 0); /* unbuffered, so that poll(2) sees all input */
 	pfd.fd = fileno(in);
 	victim_ready(1);
 	for (;;) {

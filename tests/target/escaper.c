@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A jemalloc that is none, in the place of tests/target/liar.c's library: in its calls it makes the
- * folder that ESCAPE names, which a filter may forbid to the program.
+ * A fake jemalloc instead of tests/target/liar.c's library: its calls create the folder that ESCAPE
+ * names, which a filter may forbid the program to do.
  */
 #include "tests/target/pretended.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * failing log FILE COMMAND...: write down each system call of COMMAND and its children.
- * failing PROCESS SYSCALL N ERRNO COMMAND...: the N-th SYSCALL of one of these processes fails.
+ * failing log FILE COMMAND...: log each system call of COMMAND and its children.
+ * failing PROCESS SYSCALL N ERRNO COMMAND...: make the N-th SYSCALL of one of these processes fail.
  *
- * A line of the log is "PROCESS SYSCALL SITE": the process as the path of its birth (0 is COMMAND,
- * 0.2 its second child), the number of the call, and where it was made from, as a hash of the
+ * A line of the log is "PROCESS SYSCALL SITE": the process as its path of descent (0 is COMMAND,
+ * 0.2 is its second child), the number of the call, and the place of the call, as a hash of the
  * addresses in COMMAND's own code that are next on the stack. Exits with COMMAND's status, or 200
- * when the call to fail never came.
+ * if the call to fail never came.
  *
- * seccomp_unotify(2) alone reaches all calls of all processes, and none of a process that one of
- * them traces; strace(1) counts the calls of each process, but lets them all fail together.
+ * Only seccomp_unotify(2) reaches all calls of all these processes, and no call of a process that
+ * one of them traces; strace(1) counts the calls of each process, but makes them all fail together.
  */
 #include <err.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ struct process {
 	char name[32];
 	unsigned int children, calls;
 	bool unseen;	    /* its youngest child has made no call so far */
-	uint64_t waiting;   /* the id of a fork that waits for that, or 0 */
+	uint64_t waiting;   /* the id of a fork that waits for this call, or 0 */
 	uint64_t low, high; /* the code of its program */
 };
 
@@ -77,7 +77,7 @@ static int filter_all(void)
 			    &prog);
 }
 
-/* Its listener is fetched from it: each of its own calls waits for who listens. */
+/* Fetch the listener from the child: each of its own calls waits for the listener. */
 static pid_t start(char *const argv[])
 {
 	atomic_int *fd =
@@ -107,7 +107,7 @@ static pid_t start(char *const argv[])
 	return pid;
 }
 
-/* --- who and where --- */
+/* --- processes and call sites --- */
 
 static struct process *find(pid_t pid)
 {
@@ -132,7 +132,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* The first mapping that may run is the program's. */
+/* The first executable mapping is the program's. */
 static void find_code(struct process *p)
 {
 	char path[64], line[4352], rights[8];
@@ -200,7 +200,7 @@ static uint64_t site_of(const struct process *p)
 	if (f)
 		fclose(f);
 	from.iov_base = (void *)sp;
-	/* Less than that may be left of the stack. */
+	/* The stack may have less than that left. */
 	while (sp && n < 0 && from.iov_len >= 512) {
 		n = process_vm_readv(p->pid, &to, 1, &from, 1, 0);
 		from.iov_len /= 2;
@@ -249,7 +249,7 @@ static void answer(const struct seccomp_notif *call)
 	resume(call->id);
 }
 
-/* Children that ended before their first call are waited for no longer. */
+/* Stop waiting for the first call of children that must have exited before it. */
 static void give_up_waiting(void)
 {
 	for (size_t i = 0; i < n_processes; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For tests/drivers/fault-loop: preloaded into jeprof-ctl, it lets the N-th read at an offset of
- * the tracer fail, or kills the tracer there. strace(1) cannot tell its reads from those of
- * the confined process that looked before. The tracer is the process that calls setsid(2).
- * FAULTY is "FILE N error" or "FILE N kill"; the first byte of FILE, one byte long, becomes 1 where
+ * For tests/drivers/fault-loop: preloaded into jeprof-ctl, it makes the N-th pread of the tracer
+ * fail, or kills the tracer there. strace(1) cannot distinguish these reads from those of the
+ * confined process that looks first. The tracer is the process that calls setsid(2). FAULTY is
+ * "FILE N error" or "FILE N kill"; the first byte of FILE, which is one byte long, is set to 1 when
  * that happened.
  */
 #define _GNU_SOURCE

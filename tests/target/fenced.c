@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fenced FENCE PROGRAM ARGS...: run a program behind a seccomp filter or a
- * limit. Fences: clone-errno, clone-kill, memfd-errno, open-errno, bpf-errno,
- * clone3-nosys, mkdir-errno, nnp.
+ * fenced FENCE PROGRAM ARGS...: run a program behind a seccomp filter or a limit. Fences:
+ * clone-errno, clone-kill, memfd-errno, open-errno, bpf-errno, clone3-nosys, mkdir-errno, nnp.
  */
 #include <errno.h>
 #include <seccomp.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * forest BASE END [new]: allocates by many ways through C++ of all kinds, and writes two heap profiles of
- * itself. For tests of what is made of names: overloads, templates, lambdas, inlined calls,
- * recursion, functions of one name. Each call stands on a line of its own.
- * There are no loops, for lines of which addr2line(1) says more than their number.
- * With a third word it uses operator new as well.
+ * forest BASE END [new]: allocates in many ways through C++ of all kinds, and writes two heap
+ * profiles of itself. For tests of the handling of names: overloads, templates, lambdas, inlined
+ * calls, recursion, functions with the same name. Each call is on its own line. There are no
+ * loops, as addr2line(1) prints more than the line number for their lines. With a third argument
+ * it uses operator new as well.
  */
 #include <cstdio>
 #include <cstdlib>

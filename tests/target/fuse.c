@@ -102,7 +102,7 @@ static void answer_read(int fd, const struct fuse_in_header *in, const struct fu
 static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *answers,
 		      const struct fuse_file *file)
 {
-	/* Without reading ahead: a page that is asked for comes alone. */
+	/* No read-ahead: only the requested page is read. */
 	const struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096 };
 	const struct fuse_entry_out entry = { .nodeid = FILE_INODE,
 					      .attr_valid = 9999,
@@ -138,7 +138,7 @@ static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *ans
 	case FUSE_STATFS:
 		answer(fd, in, 0, &whole, sizeof(whole));
 		break;
-	case FUSE_FORGET: /* these want no answer */
+	case FUSE_FORGET: /* these expect no reply */
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
 		break;

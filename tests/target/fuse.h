@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file system of one's own (fuse(4)), which answers what it likes: a folder with one file. */
+/* Our own file system (fuse(4)), a folder with one file, which answers whatever it likes. */
 #ifndef TESTS_TARGET_FUSE_H
 #define TESTS_TARGET_FUSE_H
 
@@ -9,37 +9,38 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What its file holds; where `bytes` is NULL, zeros. */
+/* The contents of its file; zeros if `bytes` is NULL. */
 struct fuse_file {
 	const char *bytes;
 	size_t size;
 };
 
-#define FUSE_FILE_SIZE (1u << 20) /* unless the caller says what it holds */
+#define FUSE_FILE_SIZE (1u << 20) /* unless the caller provides the contents */
 
-/* "WHAT: reason", and the end. */
+/* Print "WHAT: reason", and exit. */
 _Noreturn void fuse_die(const char *what);
 
 /*
- * Mount it on `folder`; `device` is /dev/fuse, or a node like it. With `own` in a user and a mount
- * namespace that are made first, as any user may; else for all, as root. Returns its descriptor.
+ * Mount it on `folder`; `device` is /dev/fuse, or a node like it. With `own`, do that in a new user
+ * and a new mount namespace, as any user may; otherwise for everybody, as root. Return the
+ * descriptor.
  */
 int fuse_mount(const char *device, const char *folder, bool own);
 
-/* Is this request answered? `read` is that of FUSE_READ, else NULL. */
+/* Whether to answer this request. `read` is that of FUSE_READ, otherwise NULL. */
 typedef bool fuse_answers(const struct fuse_in_header *in, const struct fuse_read_in *read);
 
 /*
- * Serve it in a child, which ends with this process, and the mount and all who wait for it with
- * that. The file is `file`, or for NULL one that begins as ELF does, and goes on with zeros. Takes
- * `fd`; the child's pid.
+ * Serve it in a child, which is killed with this process; that also ends the mount, and releases
+ * whoever waits for it. The file is `file`, or for NULL one that begins like an ELF file and
+ * continues with zeros. Takes over `fd`; returns the child's pid.
  */
 pid_t fuse_serve(int fd, fuse_answers *answers, const struct fuse_file *file);
 
 /*
- * A child of this process reads the page, and has it locked from then on, if that is never
- * answered. (Who is not of its namespaces would get an error from a request of its own, as the file
- * system has no name for its user.)
+ * Have a child read the page, which stays locked from then on if the read is never answered. (A
+ * process outside of its namespaces would get an error for its own request, as the file system
+ * cannot represent its user.)
  */
 void fuse_lock_page(const volatile char *page);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A library that claims to be jemalloc, and hands over what costs it nothing and the one who reads
- * it much. LIE chooses what, ARG how large, or which file.
+ * A library that pretends to be jemalloc, and returns data that are cheap to make but expensive to
+ * read. LIE chooses the kind, ARG the size or the file.
  */
 #include "tests/target/pretended.h"
 
@@ -20,7 +20,7 @@
 static const char head[] = "heap_v2/1\n  t*: 1: 1 [0: 0]\n";
 static const char title[] = "\nMAPPED_LIBRARIES:\n";
 static const char *lie, *arg;
-static char shared[64]; /* the path of a file that is to change */
+static char shared[64]; /* the path of a file that should keep changing */
 static char chunk[CHUNK];
 
 static int is(const char *what)
@@ -33,7 +33,7 @@ static int put(int fd, const char *text)
 	return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* The file goes on changing when it was handed over. */
+/* Keep changing the file after it was handed over. */
 static void *change(void *unused)
 {
 	off_t size = atoll(arg), n = 0; /* it never has the same size twice */
@@ -54,7 +54,7 @@ static void *change(void *unused)
 	return NULL;
 }
 
-/* The calling thread has a table of files of its own. */
+/* The calling thread has its own file table. */
 static void share(int fd)
 {
 	snprintf(shared, sizeof(shared), "/proc/self/task/%d/fd/%d", gettid(), fd);
@@ -73,7 +73,7 @@ __attribute__((constructor)) static void choose(void)
 		pthread_create(&thread, NULL, change, NULL);
 }
 
-/* A hole between the first line and the last. */
+/* There is a hole between the first line and the last. */
 static int sparse(int fd, const char *first)
 {
 	off_t size = atoll(arg);
@@ -109,7 +109,7 @@ static int dump_into(int fd)
 	return 1;
 }
 
-/* What is at the path when the call returns is no file of its own. */
+/* When the call returns, the path is not a regular file of its own. */
 static int plant(const char *path)
 {
 	unlink(path);

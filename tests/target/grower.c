@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * grower BOARD [RATE [rest]]: holds as many MiB, all of them written to, as a test says in the
- * board's `reserved`, and gets there by RATE MiB per second (0: as fast as it can); how many it has
- * is beat 2. hoard() is who has them; churn() allocates as much, and frees it at once. With "rest"
- * another thread does nothing.
+ * grower BOARD [RATE [rest]]: holds as many MiB, all written to, as a test requests in the board's
+ * `reserved`, and gets there at RATE MiB per second (0: as fast as it can); beat 2 is how many it
+ * has. hoard() holds them; churn() allocates as much, and frees it at once. With "rest", another
+ * thread does nothing.
  */
 #include "tests/target/victim.h"
 
@@ -42,7 +42,7 @@ static __attribute__((noinline)) void churn(void)
 	free(block);
 }
 
-/* A whole MiB at a time. */
+/* Grow by a whole MiB. */
 static void grow(void)
 {
 	for (size_t i = 0; i < PER_MIB && n_held < BLOCKS_MAX; i++) {
