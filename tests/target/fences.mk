@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests with fences need besides: a program that walls itself in, and a build of
-# jeprof-ctl that takes no notice of walls (tests/careless/seccomp.c), which is never installed.
+# What the tests with fences need in addition: a program that walls itself in, and a build of
+# jeprof-ctl that ignores walls (tests/careless/seccomp.c), which is never installed.
 
 $(eval $(call careless,fences,seccomp,injector/seccomp))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tests/gate/front*.t need: a broker that answers with the question, and an HTTP process that
-# gives up nothing and believes every origin.
+# drops no privileges and trusts every origin.
 
 victims: $(V_DIR)/broker $(B)/tests/careless/http
 $(V_DIR)/broker: tests/target/broker.c wire/wire.c wire/wire.h base/err.h tests/target/front.mk

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the hazard tests need besides: victims that are hard on an injection, and the careless
-# build of jeprof-ctl (tests/careless/safepoint.c), which is never installed, nor is the one that
-# believes what targets say (tests/careless/trusting.c).
+# What the hazard tests need in addition: victims that are difficult for an injection, the careless
+# build of jeprof-ctl (tests/careless/safepoint.c), and the one that believes what targets say
+# (tests/careless/trusting.c). These builds are never installed.
 
 # $(call careless,NAME,SOURCE,FILE): a build in which tests/careless/SOURCE.c stands in for FILE.c.
 define careless
@@ -26,14 +26,14 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take mem_read mem_write,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
 
-# One that makes waits with a timeout anew as if they had just begun.
+# One that restarts waits with a timeout as if they had just begun.
 $(ANEW): tests/careless/waits.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,wait_look wait_settle,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
-# One that forgets its own limits.
+# One that forgets its own limits, and blames others.
 $(BLAMING): tests/careless/blaming.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
@@ -66,7 +66,7 @@ $(ATTACKERS): $(V_DIR)/%: tests/target/%.c tests/target/fuse.c tests/target/fuse
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $(filter %.c,$^)
 
-# As HAVE_BPF=0 builds it.
+# The build with HAVE_BPF=0.
 NOBPF := $(B)/tests/nobpf/jeprof-ctl
 victims: $(NOBPF)
 $(NOBPF): $(OBJ) $(B)/bpf/absent.o
@@ -78,7 +78,7 @@ $(NOBPF): $(OBJ) $(B)/bpf/absent.o
 victims: $(HAZARDS) $(ATTACKERS)
 
 # Programs that are hostile from their first instruction on: no C library, chosen addresses. One
-# wants to have its tracer set registers in another program, which is set-user-ID; one swaps files.
+# tries to make its tracer set registers in another program, which is set-user-ID; one swaps files.
 BARE := $(addprefix $(V_DIR)/,usurper usurped swapper)
 BARE_FLAGS := $(V_CFLAGS) -fno-builtin -nostdlib -static -fno-pie -no-pie -fno-stack-protector \
 	-fcf-protection=none -Wl,--section-start=.meet=0x300000
@@ -90,10 +90,11 @@ $(BARE): $(V_DIR)/%: tests/target/%.c tests/target/bare.h tests/target/hazards.m
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BARE_FLAGS) -o $@ $<
 
-# What opens a memory file by its number (tests/careless/memfd.c).
+# One that opens a memory file by its number (tests/careless/memfd.c).
 $(eval $(call careless,memfd,memfd,injector/memfd))
 
-# One that never asks whether there is room (tests/careless/footprint.c), and who has none.
+# One that never asks whether there is room (tests/careless/footprint.c), and a victim that has
+# none.
 $(eval $(call careless,footprint,footprint,injector/footprint))
 victims: $(V_DIR)/cramped
 $(V_DIR)/cramped: tests/target/cramped.c $(V_SOURCES)
@@ -101,21 +102,21 @@ $(V_DIR)/cramped: tests/target/cramped.c $(V_SOURCES)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
-# A library that does in its calls what a filter forbids the program.
+# A library whose calls do what a filter forbids the program.
 victims: $(V_DIR)/escape/libliar.so
 $(V_DIR)/escape/libliar.so: tests/target/escaper.c tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -o $@ $<
 
-# A program with memory that is never delivered.
+# A program with a page that is never delivered.
 victims: $(V_DIR)/drowner
 $(V_DIR)/drowner: tests/target/drowner.c tests/target/fuse.c tests/target/fuse.h tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -fno-stack-clash-protection -o $@ $(filter %.c,$^) -Wl,--no-as-needed -ljemalloc
 
-# Children that keep all their rights (tests/careless/unfenced.c).
+# One whose children keep all their privileges (tests/careless/unfenced.c).
 CARELESS_UNFENCED := $(B)/tests/careless/jeprof-ctl-unfenced
 victims: $(CARELESS_UNFENCED)
 $(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
@@ -124,13 +125,13 @@ $(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,fence_confined fence_opener,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
-# What the C library does, compared with what is known of it. In a static program, too.
+# Programs that compare the C library with what is known about it, also in a static program.
 V_INCLUDE := /usr/include/$(shell $(CC) -print-multiarch)
 B_SOURCES := tests/target/births.c tests/target/symbols.c $(addprefix injector/,glibc.c musl.c)
 H_SOURCES := tests/target/holders.c tests/target/symbols.c \
 	$(addprefix injector/,glibc.c musl.c libc.c rank.c)
 B_HEADERS := tests/target/symbols.h $(addprefix injector/,libc.h callsite.h tracer.h search.h)
-# Of injector/rank.c one table, without what reads a process.
+# Only one table of injector/rank.c, without the code that reads a process.
 H_FLAGS := -ffunction-sections -fdata-sections -fno-jump-tables -Wl,--gc-sections -Wl,--no-as-needed
 victims: $(addprefix $(V_DIR)/,births holders holders-static)
 $(V_DIR)/births: $(B_SOURCES) $(B_HEADERS) tests/target/hazards.mk
@@ -142,7 +143,7 @@ $(V_DIR)/holders $(V_DIR)/holders-static: $(H_SOURCES) $(B_HEADERS) tests/target
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES) -ldl -lrt
 
-# The same for musl, which has no headers of the kernel's.
+# The same for musl, which comes without kernel headers.
 MUSL_CC := musl-gcc $(V_CFLAGS) -idirafter $(V_INCLUDE) -idirafter /usr/include
 victims: $(addprefix $(V_DIR)/,births-musl holders-musl holders-musl-static)
 $(V_DIR)/births-musl: $(B_SOURCES) $(B_HEADERS) tests/target/hazards.mk
@@ -154,14 +155,14 @@ $(V_DIR)/holders-musl $(V_DIR)/holders-musl-static: $(H_SOURCES) $(B_HEADERS) te
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES)
 
-# What lets any call of ours fail.
+# A program that makes any of our system calls fail.
 victims: $(V_DIR)/failing
 $(V_DIR)/failing: tests/target/failing.c tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
 
-# What lets reads of the tracer fail.
+# A library that makes reads of the tracer fail.
 victims: $(V_DIR)/libfaulty.so
 $(V_DIR)/libfaulty.so: tests/target/faulty.c tests/target/hazards.mk
 	$(say) LD $@

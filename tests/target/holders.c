@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * holders [debug] [anywhere] [-NAME]...: which functions of the installed C library hold a lock
- * that a call of ours takes, found out by running them, one instruction after the other.
+ * holders [debug] [anywhere] [-NAME]...: find out which functions of the installed C library hold a
+ * lock that a call of ours takes, by running them one instruction after the other.
  *
  * First a thread does what a borrowed thread is made to do: the locks that it takes are those that
- * matter. Then it runs functions that take locks; and whenever it holds one that matters, the
- * lists of injector/libc.h must say that it may not be borrowed there. They are applied
- * as injector/safepoint.c and injector/callsite.c apply them. A line for each function that was
- * run, "known" or "UNKNOWN", and one for each name of the list that this C library does not have.
- * HOLDERS_LIBRARY is what dlopen() loads. With `debug` the symbols of the debug file count too.
- * With -NAME that name is not on the list, and the first that is UNKNOWN is the last. With
- * `anywhere` musl is treated as glibc is, of which each function that holds a lock is on a list.
+ * matter. Then it runs functions that take locks; whenever it holds a lock that matters, the lists
+ * of injector/libc.h must say that it may not be borrowed there. They are applied like in
+ * injector/safepoint.c and injector/callsite.c. Prints a line for each function that was run,
+ * "known" or "UNKNOWN", and one for each name of the list that this C library does not have.
+ * HOLDERS_LIBRARY is the library for dlopen(). With `debug`, the symbols of the debug file are used
+ * as well. With -NAME, that name is taken off the list, and the first UNKNOWN ends the program.
+ * With `anywhere`, musl is treated like glibc, whose functions that hold a lock are all on a list.
  */
 #include "injector/callsite.h"
 #include "injector/libc.h"
@@ -46,7 +46,7 @@
 static const struct libc *const lib = &libc_glibc;
 #else
 static const struct libc *const lib = &libc_musl;
-/* What musl does not have. */
+/* musl does not have these. */
 #define pvalloc valloc
 #define dlvsym(handle, name, version) dlsym(handle, name)
 #define malloc_trim(size) ((void)(size))
@@ -56,10 +56,10 @@ static const struct libc *const lib = &libc_musl;
 #endif
 
 #define MARK 0x6a70    /* getpgid(MARK, N): action N begins; getpgid(MARK + 1): it ends */
-#define BIG (8u << 10) /* more than a thread keeps for itself, less than is mapped */
+#define BIG (8u << 10) /* more than a thread caches, less than is mapped */
 #define STEPS_MAX 3000000
 
-/* --- what is run --- */
+/* --- the actions --- */
 
 static void *end_at_once(void *unused)
 {
@@ -80,7 +80,7 @@ static void mark(long what, long n)
 
 static _Atomic(pid_t) ending;
 
-/* The thread ends, and with it what is looked at. */
+/* The thread ends, and with it the observation. */
 static void *end_marked(void *n)
 {
 	void *volatile used = malloc(BIG);
@@ -106,7 +106,7 @@ static pthread_t make(size_t stack, void *(*fn)(void *), void *arg, int detached
 	return thread;
 }
 
-#define BIG_STACK (96u << 20) /* more than glibc keeps for the next one */
+#define BIG_STACK (96u << 20) /* more than glibc caches for the next thread */
 
 static pthread_t other; /* for the functions that need one */
 
@@ -262,7 +262,7 @@ static void use_malloc_stats(void)
 	malloc_stats();
 }
 
-/* Either may be missing, in the C library or in its headers. */
+/* Either may be missing from the C library or from its headers. */
 struct numbers {
 	size_t v[10];
 };
@@ -466,9 +466,9 @@ static void use_environment(void)
 
 static const struct action {
 	const char *name;
-	void (*before)(void); /* not looked at; or NULL */
+	void (*before)(void); /* not observed; or NULL */
 	void (*use)(void);    /* NULL: the end of a thread */
-	bool ours;	      /* a borrowed thread is made to do it */
+	bool ours;	      /* a borrowed thread has to do it */
 	size_t stack;
 } actions[] = {
 	{ "a call of pthread_create", NULL, use_create, true, 0 },
@@ -518,7 +518,7 @@ static const struct action {
 };
 #define ACTIONS (sizeof(actions) / sizeof(*actions))
 
-/* Nobody joins it: it gives its stack back itself. */
+/* Nobody joins the thread: it frees its stack itself. */
 static void look_at_end(size_t i)
 {
 	ending = 0;
@@ -531,11 +531,11 @@ static _Noreturn void be_traced(void)
 {
 	int nowhere = open("/dev/null", O_WRONLY);
 
-	dup2(nowhere, STDERR_FILENO); /* malloc_stats() */
+	dup2(nowhere, STDERR_FILENO); /* for malloc_stats() */
 	use_backtrace();	      /* it loads a library the first time */
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	raise(SIGSTOP);
-	other_waits(); /* a program of one thread takes no locks */
+	other_waits(); /* a single-threaded program takes no locks */
 	for (size_t i = 0; i < ACTIONS; i++) {
 		if (actions[i].before)
 			actions[i].before();
@@ -626,18 +626,18 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-/* --- one instruction after the other --- */
+/* --- single-stepping --- */
 
 struct frame {
-	uint64_t at, to; /* where on the stack, and where it returns to */
+	uint64_t at, to; /* the place on the stack, and the return address */
 };
 
 struct thread {
 	pid_t tid;
 	bool stepping;
 	const struct action *action;
-	struct user_regs_struct before; /* the instruction that is under way */
-	uint64_t wanted;		/* what it tries to lock; 0: nothing */
+	struct user_regs_struct before; /* before the current instruction */
+	uint64_t wanted;		/* the lock that it tries to take; 0: none */
 	uint64_t held[16];
 	struct frame frames[256];
 	size_t n_held, n_frames;
@@ -664,7 +664,7 @@ static uint64_t by_number(const struct user_regs_struct *r, unsigned int n)
 	return v[n & 15];
 }
 
-/* The operand in memory of an instruction; 0 for a register. `at` points to its ModRM byte. */
+/* The memory operand of an instruction; 0 for a register. `at` points to its ModRM byte. */
 static uint64_t operand(const struct user_regs_struct *r, const unsigned char *code,
 			const unsigned char *at, unsigned int rex)
 {
@@ -695,7 +695,7 @@ static uint64_t operand(const struct user_regs_struct *r, const unsigned char *c
 	return addr + by_number(r, base) + (uint64_t)d;
 }
 
-/* Of "lock cmpxchg" from 0, by which the C library takes a lock; or 0. */
+/* The operand of a "lock cmpxchg" from 0, by which the C library takes a lock; or 0. */
 static uint64_t lock_of(const struct user_regs_struct *r, const unsigned char code[16])
 {
 	const unsigned char *at = code;
@@ -741,7 +741,7 @@ static void take(struct thread *t, uint64_t lock)
 		t->held[t->n_held++] = lock;
 }
 
-/* What the instruction did that has just been made. */
+/* Note what the last instruction has done. */
 static void follow(struct thread *t, const struct user_regs_struct *now)
 {
 	uint64_t to;
@@ -762,7 +762,7 @@ static void follow(struct thread *t, const struct user_regs_struct *now)
 	}
 }
 
-/* As safepoint_check() decides. */
+/* Decide like safepoint_check(). */
 static bool may_be_borrowed(const struct thread *t, const struct user_regs_struct *r,
 			    bool in_syscall)
 {
@@ -817,7 +817,7 @@ static void begin(struct thread *t, uint64_t action)
 	t->wanted = 0;
 }
 
-/* Before an instruction: true when it ends what is looked at. */
+/* Before an instruction: finish if it is the end mark. */
 static void step(struct thread *t)
 {
 	unsigned char code[16] = { 0 };
@@ -858,7 +858,7 @@ static struct thread *thread_of(pid_t tid)
 	return &threads[i];
 }
 
-/* At a system call's entry or exit. */
+/* At the entry or exit of a system call. */
 static void look_for_mark(struct thread *t)
 {
 	struct user_regs_struct r;
@@ -892,7 +892,10 @@ static int trace(void)
 			look_for_mark(t);
 		else if (sig == SIGTRAP && t->stepping && !(status >> 16))
 			step(t);
-		/* None of its own signals: what a new thread begins with is a stop. */
+		/*
+		 * Suppress these signals: SIGTRAP and SIGSTOP are our own, or the first stop of a
+		 * new thread.
+		 */
 		sig = sig == SIGTRAP || sig == (SIGTRAP | 0x80) || sig == SIGSTOP ? 0 : sig;
 		ptrace(t->stepping ? PTRACE_SINGLESTEP : PTRACE_SYSCALL, tid, 0, (long)sig);
 	}

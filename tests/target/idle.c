@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * idle BOARD [THREADS]: threads that block in one system call after the other for some
- * milliseconds each, and hold some memory. Ready when each has allocated: jemalloc gives a thread
- * its arena then, and crashes if there is no memory for one. No signal is ever sent to it, so that
- * each EINTR is caused by a tracer.
+ * idle BOARD [THREADS]: threads that block in one system call after another for some milliseconds
+ * each, and hold some memory. It is ready when each has allocated: that is when jemalloc gives a
+ * thread its arena, and it crashes if there is no memory for one. Nobody sends it signals, so each
+ * EINTR is caused by a tracer.
  */
 #include "tests/target/victim.h"
 
@@ -29,7 +29,7 @@ static atomic_uint n_begun;
 
 static const struct timespec wait_ts = { .tv_nsec = WAIT_MS * 1000000L };
 
-/* A call that must end as `expected`; -1 stands for the failure with `error`. */
+/* A call that must return `expected`; -1 means failure with `error`. */
 static void expect(long got, long expected, int error, unsigned int line)
 {
 	if (got == -1 && errno == EINTR)

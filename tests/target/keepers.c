@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * keepers BOARD: functions that allocate, of which it is known what they keep. A test writes an
- * order to the board's `reserved`: its lowest byte says what (enum order), the rest is a number,
- * mostly of MB (2^20 bytes). When that was done, `reserved` is 0 again.
+ * keepers BOARD: functions that keep a known amount of memory. A test writes an order to the
+ * board's `reserved`: its lowest byte is the kind (enum order), the rest is a number, mostly of MB
+ * (2^20 bytes). When that is done, `reserved` is 0 again.
  *
- * Blocks have sizes that jemalloc gives out as they are, so that a number of MB is exact.
+ * jemalloc does not round the sizes of these blocks, so that a number of MB is exact.
  */
 #include "tests/target/victim.h"
 
@@ -18,27 +18,27 @@
 #define KEPT_MAX (UINT64_C(1) << 20)
 #define CACHE 1024 /* blocks of 16 KiB */
 
-/* As tests/sample.sh has them. */
+/* tests/sample.sh has the same numbers. */
 enum order {
 	LEAK = 1,    /* kept, by malloc */
 	CHURN,	     /* allocated and freed: malloc, */
 	CHURN_SIZED, /* mallocx and sdallocx, */
 	PASS,	     /* and malloc here, free in another thread */
 	CACHED,	     /* of 16 MB that stay, each block is replaced in turn */
-	GROW,	     /* kept, by realloc in steps of twice the size, up to 1 MB each */
-	SHRINK,	     /* kept: what is left of four times as much, by xallocx in place */
+	GROW,	     /* kept, by realloc that doubles the size, up to 1 MB each */
+	SHRINK,	     /* kept: the rest of four times as much, by xallocx in place */
 	CALLOC,	     /* kept, by these */
 	POSIX,
 	ALIGNED,
-	THREADS, /* kept: each MB by a thread of its own, which ends */
-	FREE,	 /* all that LEAK kept */
-	FORK,	 /* a child frees all of that, leaks as much and frees it; beats[2] is its pid */
-	REAP,	 /* let it end: beats[3] is its status */
+	THREADS, /* kept: each MB by its own thread, which exits */
+	FREE,	 /* free all that LEAK kept */
+	FORK,	 /* a child frees all that, leaks as much, and frees it; beats[2] is its pid */
+	REAP,	 /* let it exit: beats[3] is its status */
 	EXEC,
 	EXIT,
-	WEIRD, /* allocations that fail, of each power of two and more */
-	IDLE,  /* that many threads, not MB, allocate once and then wait; */
-	END,   /* they end, and their stacks become others' */
+	WEIRD, /* allocations that fail, of each power of two and above */
+	IDLE,  /* that many threads, not MB, allocate once and then wait; then */
+	END,   /* they exit, and their stacks are reused */
 	FLOOD, /* allocated and freed, in KiB each, until `reserved` is something else */
 };
 
@@ -70,7 +70,7 @@ static void keep(void *p)
 		kept[n_kept++] = p;
 }
 
-/* Small ones, mostly: of 64 KiB, half is of 4 KiB blocks, half of blocks of 256 bytes. */
+/* Mostly small blocks: of 64 KiB, half is in blocks of 4 KiB, half in blocks of 256 bytes. */
 KEEPER leak_blocks(uint64_t bytes)
 {
 	for (uint64_t done = 0; done < bytes; done += 64 << 10) {
@@ -106,7 +106,7 @@ static void *free_passed(void *blocks)
 	return NULL;
 }
 
-/* A MB for each thread. */
+/* One MB for each thread. */
 KEEPER pass_blocks(uint64_t bytes)
 {
 	static void *blocks[513];
@@ -283,7 +283,7 @@ static void end_idlers(void)
 		pthread_join(idlers[--n_idlers], NULL);
 }
 
-/* Blocks of n KiB: larger ones are no matter of a thread's cache alone. */
+/* Blocks of n KiB: large ones go beyond the thread's cache. */
 static void flood(uint64_t n)
 {
 	while (__atomic_load_n(&board->reserved, __ATOMIC_SEQ_CST) == (FLOOD | n << 8)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * launch BOARD PROGRAM [ARGUMENTS...]: a parent that looks at its child's job
- * control, as shells do: how often it was stopped, went on, was trapped. The
- * words behind struct board's own hold the counts and the child's pid.
+ * launch BOARD PROGRAM [ARGUMENTS...]: a parent that watches its child's job control, like shells
+ * do: how often it was stopped, continued, trapped. The words after struct board's own are the
+ * counts and the child's pid.
  */
 #include "tests/target/victim.h"
 
@@ -15,7 +15,7 @@
 
 enum { STOPPED, CONTINUED, OTHER, CHILD };
 
-/* SIGCHLD as well tells of a child; of what only a tracer may know it must not. */
+/* SIGCHLD reports on the child as well; it must not report what only a tracer may know. */
 static void on_child(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
@@ -39,7 +39,9 @@ int main(int argc, char **argv)
 	child = fork();
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* SIGTSTP stops no process of an orphaned process group, as ours may be. */
+		/*
+		 * SIGTSTP does not stop processes of an orphaned process group, which ours may be.
+		 */
 		setpgid(0, 0);
 		execv(argv[2], argv + 2);
 		_exit(127);

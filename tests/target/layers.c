@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * layers DEVICE FOLDER LIBRARY PROGRAM [ARGUMENTS...]: as any user may, serves LIBRARY from a file
- * system of its own (FUSE, DEVICE is /dev/fuse), in namespaces of its own, hides that below an
- * overlayfs, and becomes PROGRAM with the library preloaded from there. FOLDER has the folders
- * served, empty and seen. Root needs no namespaces for that, and makes none.
+ * layers DEVICE FOLDER LIBRARY PROGRAM [ARGUMENTS...]: as any user may, serves LIBRARY from its own
+ * file system (FUSE, DEVICE is /dev/fuse), in its own namespaces, hides that below an overlayfs,
+ * and becomes PROGRAM with the library preloaded from there. FOLDER contains the empty folders
+ * served, empty and seen. Root needs no namespaces for this, and creates none.
  */
 #include "tests/target/fuse.h"
 
@@ -38,8 +38,8 @@ static struct fuse_file read_library(const char *path)
 }
 
 /*
- * Who is not of its namespaces gets nothing of the file but what the kernel has of it. A child
- * keeps all of that in memory, as a memory cgroup may take back any page that is not locked.
+ * Outside of its namespaces, only what the kernel has cached of the file can be read. A child keeps
+ * all of it in memory, as a memory cgroup may reclaim any page that is not locked.
  */
 static void keep_cached(const char *path)
 {

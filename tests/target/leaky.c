@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * leaky BOARD [BLOCKS]: works in rounds, of which beat 0 is the count. Each
- * round replaces a tenth of a pool of blocks of many sizes, and then forgets
- * BLOCKS blocks (0) of LEAK_SIZE bytes, a size that jemalloc does not round.
- * As many as a test writes to the board's `reserved` it forgets once, at once;
- * -1 there makes it another program (execve(2)).
+ * leaky BOARD [BLOCKS]: works in rounds, counted by beat 0. Each round replaces a tenth of a pool
+ * of blocks of many sizes, and then forgets BLOCKS blocks (0) of LEAK_SIZE bytes, a size that
+ * jemalloc does not round. If a test writes a number to the board's `reserved`, it forgets as many,
+ * once and at once; -1 makes it another program (execve(2)).
  */
 #include "tests/target/block.h"
 

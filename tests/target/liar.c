@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A jemalloc that is none: a library that exports the names, and answers with
- * what is least expected. The environment variable LIE chooses.
+ * A fake jemalloc: a library that exports the names, and gives unexpected answers. The environment
+ * variable LIE chooses which.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What jeprof-ctl looks for in the file. */
+/* jeprof-ctl looks for these in the file. */
 __attribute__((used)) static const char mark[] = "<jemalloc>: ";
 __attribute__((used)) static const char trace[] = "heap_v2/%zu";
 __attribute__((used)) static const char release[] =
@@ -87,7 +87,7 @@ static int answer_dump(void *newp)
 	return 0;
 }
 
-/* --- LIE=random: each call says something else, by SEED; most of it is near the truth --- */
+/* --- LIE=random: random answers, chosen by SEED; most of them are nearly true --- */
 
 static uint64_t chance(void)
 {
@@ -121,7 +121,7 @@ static void random_bytes(char *bytes, size_t len)
 		bytes[i] = (char)(one_in(4) ? chance() : ' ' + chance() % 95);
 }
 
-/* Nowhere, in the middle of a mapping's end, long, without an end, or nearly right. */
+/* A random address, a huge text, one at the end of its array, random bytes, or the truth. */
 static const char *random_text(const char *truth)
 {
 	static char text[4096];
@@ -141,7 +141,7 @@ static const char *random_text(const char *truth)
 	}
 }
 
-/* A profile, or statistics, with some bytes changed, or cut, or something else altogether. */
+/* A profile, or statistics, with some bytes changed, or truncated, or something else altogether. */
 static void random_write(int fd, const char *truth)
 {
 	char text[8192];
@@ -236,7 +236,7 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 	}
 	if (is("unwinder-unknown") && !strncmp(name, unwinders, strlen(unwinders)))
 		return ENOENT;
-	on = strcmp(name, "opt.prof_gdump") != 0; /* all is, but what nobody should turn on */
+	on = strcmp(name, "opt.prof_gdump") != 0; /* all is on, except what nobody should turn on */
 	if (is("compiler-unwinds") || is("libunwind-unwinds"))
 		on &= strncmp(name, unwinders, strlen(unwinders)) != 0 ||
 		      (is("libunwind-unwinds") && !strcmp(name, "config.prof_libunwind"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lied-to BOARD [NAME]: links with liar.c's library, takes a name, and does nothing, in peace. */
+/* lied-to BOARD [NAME]: links with liar.c's library, takes a name, and then only naps. */
 #include "tests/target/victim.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* loader BOARD LIBRARY...: loads libraries while it runs, and does nothing else, in peace. */
+/* loader BOARD LIBRARY...: loads libraries while it runs, and otherwise only naps. */
 #include "tests/target/victim.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@ static void *rest(void *arg)
 {
 	volatile char *first = malloc(1);
 
-	/* The C library's heap of this thread is there before anybody looks. */
+	/* Create this thread's heap in the C library before anybody looks. */
 	if (first)
 		*first = 0;
 	return victim_rest(arg);

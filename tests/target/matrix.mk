@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The matrix: the victim idle with every linkage of jemalloc and every prefix of its names,
-# each with symbols and stripped. Included by the Makefile.
+# The matrix: the victim idle with every linkage of jemalloc and every prefix of its names, with
+# symbols and stripped. Included by the Makefile.
 #
 # NAME.a is Debian's archive with the control functions renamed; the program's malloc is
 # jemalloc's in all of them. "static" has a fixed address and no .eh_frame_hdr, "static-hdr"
@@ -36,7 +36,7 @@ M_WHOLE = -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(V_STATIC
 $(M_DIR)/libjemalloc-%.so: $(M_DIR)/pic-%.a
 	$(say) LD $@
 	$(Q)$(CC) -shared -o $@ -Wl,-soname,$(@F) $(M_WHOLE)
-# What a library does that keeps its jemalloc to itself.
+# A library that hides its jemalloc.
 $(M_DIR)/libhidden-%.so: $(M_DIR)/pic-%.a
 	$(say) LD $@
 	$(Q)$(CC) -shared -o $@ -Wl,-soname,$(@F) $(M_WHOLE) -Wl,--exclude-libs,ALL
@@ -66,14 +66,14 @@ $(M_DIR)/stripped/%.so: $(M_DIR)/%.so
 	$(Q)strip -s -o $@ $<
 .SECONDARY: $(foreach p,$(M_PREFIXES),$(M_DIR)/pic-$(p).a)
 
-# Jemalloc's words without jemalloc.
+# A program with jemalloc's strings, but without jemalloc.
 victims: $(M_DIR)/words
 $(M_DIR)/words: tests/target/words.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -static -s
 
-# What the files say of where to probe; operations that no command does.
+# Programs for where to probe in a file, and for operations that no command does.
 LINKED := $(B)/tests/drivers/events $(B)/tests/drivers/verbs
 victims: $(LINKED)
 $(B)/tests/drivers/verbs: private LDFLAGS += -Wl,--wrap=poll -Wl,--wrap=now_ms

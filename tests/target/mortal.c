@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* mortal: says "ready"; on SIGUSR1 exits with 42, on SIGUSR2 executes itself anew. */
+/* mortal: prints "ready"; exits with 42 on SIGUSR1, and executes itself again on SIGUSR2. */
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

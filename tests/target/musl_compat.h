@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What victims take from glibc that musl 1.2.3 does not have: included before each of them. */
+/* What victims use of glibc that musl 1.2.3 does not have: included before each of them. */
 #ifndef TESTS_TARGET_MUSL_COMPAT_H
 #define TESTS_TARGET_MUSL_COMPAT_H
 

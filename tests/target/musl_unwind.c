@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Debian's libgcc_eh.a is glibc's: it asks _dl_find_object() (glibc 2.35) where unwind tables are.
- * A libgcc made for musl asks dl_iterate_phdr(3), and so does this.
+ * Debian's libgcc_eh.a is for glibc: it finds unwind tables by _dl_find_object() (glibc 2.35). A
+ * libgcc for musl uses dl_iterate_phdr(3), and so does this replacement.
  */
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct answer { /* struct dl_find_object of glibc */
+struct answer { /* glibc's struct dl_find_object */
 	unsigned long long flags;
 	void *start, *end, *map, *eh_frame;
 	unsigned long long reserved[7];

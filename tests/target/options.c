@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints options as the jemalloc it was started with has them: each argument
- * is a name after "b:" (bool), "u:" (unsigned), "n:" (a signed number of 64
- * bits) or "s:" (text). "NAME VALUE", or "NAME ?ERRNO".
+ * Prints options as the jemalloc that it was started with sees them: each argument is a name after
+ * "b:" (bool), "u:" (unsigned), "n:" (signed 64-bit number) or "s:" (text). The output is "NAME
+ * VALUE", or "NAME ?ERRNO".
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -43,6 +43,6 @@ int main(int argc, char **argv)
 		if (strlen(argv[i]) > 2)
 			print_option(argv[i][0], argv[i] + 2);
 	}
-	/* With prof_leak_error jemalloc ends the program before stdio would. */
+	/* With prof_leak_error, jemalloc exits before stdio would flush. */
 	return fflush(stdout) ? 1 : 0;
 }

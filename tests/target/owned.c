@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * owned BOARD MIB: memory of many owners, of which each byte is resident: 40 MiB that malloc gave
- * out and 24 MiB that it took back, MIB that the program mapped itself, 20 MiB of shared memory, 6
- * MiB of brk(2), 12 MiB of a thread's stack, 5 MiB of variables.
+ * owned BOARD MIB: memory of many owners, all of it resident: 40 MiB that malloc returned and 24
+ * MiB that were freed, MIB that the program mapped itself, 20 MiB of shared memory, 6 MiB of
+ * brk(2), 12 MiB of a thread's stack, 5 MiB of variables.
  */
 #include "tests/target/victim.h"
 
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	if (mapped)
 		use(mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		    mapped);
-	/* address space alone, as some runtimes keep it */
+	/* Only address space, as some runtimes reserve it. */
 	if (mmap(NULL, (size_t)1 << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
 		exit(1);

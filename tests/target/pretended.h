@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For programs that are taken for jemalloc's: its strings, and its functions, of which each
- * program defines those that it needs. To be included by one file of a program.
+ * For programs that are taken for jemalloc: its strings, and its functions, of which each program
+ * defines those that it needs. Included by one file of a program.
  */
 #ifndef TESTS_TARGET_PRETENDED_H
 #define TESTS_TARGET_PRETENDED_H
 
 #include <stddef.h>
 
-/* What jeprof-ctl looks for in the file. */
+/* jeprof-ctl looks for these in the file. */
 __attribute__((used)) static const char mark[] = "<jemalloc>: ";
 __attribute__((used)) static const char trace[] = "heap_v2/%zu";
 __attribute__((used)) static const char release[] =

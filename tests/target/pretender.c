@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Looks like a jemalloc to who looks badly: built with OWN_MALLCTL it exports a function
- * called mallctl of its own, which ends the program when it is called; built without, it
- * has the texts that a jemalloc has and is none.
+ * Looks like jemalloc at a superficial glance: built with OWN_MALLCTL, it exports its own function
+ * called mallctl, which ends the program when it is called; built without, it only contains
+ * jemalloc's texts.
  */
 #include <stdio.h>
 #include <stdlib.h>

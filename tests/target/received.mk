@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests/gate/hostile-received.t needs: a library that hands over what is hard on the one who reads
-# it, and a build of jeprof-ctl that believes it all.
+# What tests/gate/hostile-received.t needs: a library that returns data that are expensive to read,
+# and a build of jeprof-ctl that trusts them.
 
 victims: $(V_DIR)/given $(B)/tests/careless/jeprof-ctl-received
 $(V_DIR)/libgiver.so: tests/target/giver.c

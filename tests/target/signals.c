@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * signals BOARD: one thread under a storm of signals, none of which may be lost,
- * come twice, out of order, or find the wrong stack.
+ * signals BOARD: one thread under a storm of signals, none of which may be lost, arrive twice or
+ * out of order, or run on the wrong stack.
  *
- * A forked child sends SIGUSR1, the next one when the last one was handled, and
- * queues realtime signals with sequence numbers. A timer counts its own
- * expirations. The thread itself runs into breakpoints and into memory that it
- * may not read, handles both, and in between waits in poll(2).
+ * A forked child sends SIGUSR1, the next one after the last one was handled, and queues realtime
+ * signals with sequence numbers. A timer counts its own expirations. The thread itself runs into
+ * breakpoints and into memory that it may not read, handles both, and waits in poll(2) in between.
  */
 #include "tests/target/victim.h"
 
@@ -82,9 +81,8 @@ static void on_queued(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * What was counted can never be more than the expirations until now, and never
- * less than those until the last time we looked: what expires later is counted
- * in the overrun of this signal or the next.
+ * The count can never exceed the expirations so far, nor be less than those at the time of the last
+ * look: what expires later is counted in the overrun of this signal or the next.
  */
 static void on_timer(int sig, siginfo_t *info, void *context)
 {
@@ -120,7 +118,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	victim_beat(BEAT_TRAP);
 }
 
-/* Go on behind the instruction that faulted, which has two bytes. */
+/* Continue after the faulting instruction, which has two bytes. */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -200,7 +198,7 @@ static uint64_t all_handled(void)
 	return sum;
 }
 
-/* EINTR without a signal that was handled is nobody's but ours. */
+/* EINTR without a handled signal can only be caused by us. */
 static void wait_a_little(void)
 {
 	uint64_t before = all_handled();

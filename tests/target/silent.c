@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * silent DEVICE FOLDER [whole|flush]: maps a file that never answers, as any user may. With
- * `whole`, as root, no request in FOLDER is ever answered; with `flush` all but FLUSH, which
+ * `whole`, as root, no request in FOLDER is ever answered; with `flush`, all but FLUSH are, which
  * close(2) waits for. Nothing is mapped then.
  *
- * In a user and a mount namespace of its own it mounts a FUSE file system (fuse(4)), whose
- * device is DEVICE, on FOLDER. It is its server, too, and answers all requests but READ. A child
- * of it touches the mapping, and so the page stays locked while it waits to be read: whoever reads
- * it from outside sleeps in the kernel, where SIGKILL does not reach it, until the server ends.
- * Prints "mapped" when it is ready.
+ * In its own user and mount namespace, it mounts a FUSE file system (fuse(4)), whose device is
+ * DEVICE, on FOLDER. It also serves it, and answers all requests except READ. A child of it touches
+ * the mapping, so the page stays locked while it waits to be read: whoever reads it from outside
+ * sleeps in the kernel, where SIGKILL does not reach it, until the server exits. Prints "mapped"
+ * when it is ready.
  */
 #include "tests/target/fuse.h"
 
@@ -37,7 +37,7 @@ static bool only_init(const struct fuse_in_header *in, const struct fuse_read_in
 	return in->opcode == FUSE_INIT;
 }
 
-/* Not by stdio, which allocates: who reads the mapping keeps all mappings locked. */
+/* Without stdio, which allocates: a reader of the mapping keeps all mappings locked. */
 static _Noreturn void wait_for_ever(void)
 {
 	if (write(STDOUT_FILENO, "mapped\n", strlen("mapped\n")) < 0)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A 32-bit program that waits, without a C library: needs no 32-bit packages to build. */
+/*
+ * A 32-bit program that waits, without a C library, so that building it needs no 32-bit packages.
+ */
 void _start(void);
 
 void _start(void)

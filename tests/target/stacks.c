@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * stacks BOARD KIND [idle]: threads whose stacks are not what one expects,
- * each with canaries below, which they watch. With "idle" there is one more,
- * quite ordinary thread.
+ * stacks BOARD KIND [idle]: threads with unusual stacks, each with canaries below, which they
+ * watch. With "idle", there is one more, ordinary thread.
  */
 #include "tests/target/victim.h"
 
@@ -23,12 +22,12 @@
 #define CANARY 0x5a
 #define CANARY_SIZE (256u << 10)
 #define SMALL (16u << 10)
-#define PAINT_AWAY 1024	      /* from the frame that paints */
-#define ZONE_MAIN (24u << 10) /* a frame of ours has room above it, and a call has none */
-#define EDGE_MAIN (18u << 10) /* likewise */
+#define PAINT_AWAY 1024	      /* bytes below the painting frame */
+#define ZONE_MAIN (24u << 10) /* room for a frame of ours, but not for a call */
+#define EDGE_MAIN (18u << 10) /* the same */
 #define TLS_SIZE (72u << 10)  /* tests/target/victim.c has a large thread-local array */
 
-static unsigned char *canary; /* what lies below the stack in use */
+static unsigned char *canary; /* the memory below the stack in use */
 static size_t canary_size;
 
 static void canary_set(unsigned char *at, size_t size)
@@ -47,7 +46,7 @@ static void canary_check(void)
 		}
 }
 
-/* What a borrowed thread does: it rests in a call that can be interrupted, and computes. */
+/* What a thread that can be borrowed does: rests in an interruptible call, and computes. */
 static void live(unsigned int id)
 {
 	while (board->altstack == 0) {
@@ -107,7 +106,7 @@ static void on_altstack(void)
 	handle_on(below_canary(SMALL));
 }
 
-/* The alternate stack as a part of the true one: the mapping is the same. */
+/* The alternate stack is a part of the real one: the mapping is the same. */
 static void on_altstack_within(void)
 {
 	unsigned char space[CANARY_SIZE + SMALL];
@@ -116,7 +115,7 @@ static void on_altstack_within(void)
 	handle_on(space + CANARY_SIZE);
 }
 
-/* The same in a thread: the mapping has the guard and the control block that one expects. */
+/* The same in a thread: the mapping has the expected guard and control block. */
 static void *altstack_thread(void *arg)
 {
 	(void)arg;
@@ -160,7 +159,7 @@ static void deep(size_t left)
 	frame[1] = frame[0];
 }
 
-/* So deep that some KiB remain. */
+/* Recurse until only some KiB are left. */
 static void on_deep_main(void)
 {
 	struct rlimit limit = { 1u << 20, 1u << 20 };
@@ -185,7 +184,7 @@ static uintptr_t stack_start(void)
 	return start;
 }
 
-/* Near the end of what is mapped of a stack that may grow: only a limit keeps it from that. */
+/* Near the end of the mapped part of a stack that could grow: only a limit prevents that. */
 static void on_edge_main(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), edge = stack_start() + EDGE_MAIN;
@@ -203,7 +202,7 @@ static void *deep_thread(void *arg)
 	return NULL;
 }
 
-/* Blocked in write(2) on a full pipe, which cannot be interrupted transparently. */
+/* Block in write(2) on a full pipe, which cannot be interrupted transparently. */
 static void not_to_be_had(void)
 {
 	static const char bytes[1 << 20];
@@ -236,7 +235,7 @@ static void in_altstack_thread(void)
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's own are smaller */
+	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's default is smaller */
 	start_alone(&attr, altstack_thread, NULL);
 }
 
@@ -254,13 +253,13 @@ static void in_smallest_thread(void)
 	in_thread_of((size_t)PTHREAD_STACK_MIN);
 }
 
-/* As varnishd's workers are. */
+/* With stacks like those of varnishd's workers. */
 static void in_small_thread(void)
 {
 	in_thread_of(80u << 10);
 }
 
-/* A guard, other data, and the stack of a thread: one mapping but for the guard. */
+/* A guard, other data, and the stack of a thread: one mapping, except for the guard. */
 static void in_given_stack(void)
 {
 	const size_t guard = 4096, stack = (8u << 10) + TLS_SIZE;
@@ -278,8 +277,8 @@ static void in_given_stack(void)
 }
 
 /*
- * As HotSpot does: it takes all rights to the lowest pages of its stack, as many as leave room for
- * `left` bytes below its frame.
+ * Like HotSpot, remove all access from the lowest pages of the stack, leaving room for `left` bytes
+ * below the frame.
  */
 static void *zone_thread(void *left)
 {
@@ -304,7 +303,7 @@ static void above_zone_by(size_t left)
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's own are smaller */
+	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's default is smaller */
 	start_alone(&attr, zone_thread, (void *)left);
 }
 
@@ -318,7 +317,7 @@ static void near_zone(void)
 	above_zone_by(8u << 10);
 }
 
-/* The same of the main thread, whose stack cannot grow then, whatever its limit is. */
+/* The same for the main thread, whose stack then cannot grow, whatever its limit is. */
 static void near_zone_main(void)
 {
 	const size_t page = 4096;
@@ -330,8 +329,8 @@ static void near_zone_main(void)
 }
 
 /*
- * On the stack lies what a program has there that has made a handler known: the address that
- * handlers return to, among other words, as in a signal frame with a stack of nearly 2^64 bytes.
+ * Leave on the stack what a program has there after it installed a handler: the address that
+ * handlers return to, among other words, like in a signal frame with a stack of nearly 2^64 bytes.
  */
 static void with_leftovers(void)
 {
@@ -352,7 +351,7 @@ static void with_leftovers(void)
 	board->reserved = words[0];
 }
 
-/* On the usual stack. */
+/* A handler on the normal stack. */
 static void in_handler(void)
 {
 	const struct sigaction sa = { .sa_handler = handler };
@@ -362,7 +361,7 @@ static void in_handler(void)
 	raise(SIGUSR1);
 }
 
-/* How deep do calls go? What lies below is painted; board->reserved: where the paint ends. */
+/* Measure how deep calls go: paint the stack below; board->reserved is where the paint ends. */
 static void *painted_thread(void *arg)
 {
 	const size_t size = 400u << 10;

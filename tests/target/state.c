@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * state BOARD: one thread that fills all registers, the flags and the red zone
- * with random data, spins for a while in user mode, and compares; and that
- * compares what the kernel keeps for it: errno, signal mask, alternate stack,
- * limits, robust list, rseq, gs. Each difference is counted and named on
- * standard error.
+ * state BOARD: one thread that fills all registers, the flags and the red zone with random data,
+ * spins for a while in user mode, and compares them; it also compares what the kernel keeps for it:
+ * errno, signal mask, alternate stack, limits, robust list, rseq, gs. Each difference is counted,
+ * and named on standard error.
  */
 #include "tests/target/victim.h"
 
@@ -66,7 +65,7 @@ static void put16(size_t at, uint64_t value)
 	memcpy(want.fx + at, &v, sizeof(v));
 }
 
-/* An FXSAVE image that FXRSTOR takes: every exception masked, reserved bits 0. */
+/* An FXSAVE image that FXRSTOR accepts: every exception masked, reserved bits 0. */
 static void randomise_fx(void)
 {
 	const uint32_t mxcsr = MXCSR_MASKED | (next() & 0xe07f);
@@ -178,7 +177,7 @@ static void compare_limits(void)
 			found("limit", i);
 }
 
-/* Registering again what is registered answers EBUSY. */
+/* Registering the same area again fails with EBUSY. */
 static void compare_rseq(void)
 {
 	char *area = (char *)__builtin_thread_pointer() + __rseq_offset;

@@ -2,9 +2,9 @@
 /*
  * void spin(const struct cpu *want, struct cpu *got, uint64_t loops, uint32_t vectors)
  *
- * Fill the processor's state from *want, count down, write it to *got. Between the filling and
- * the writing no instruction touches what was filled: jrcxz, lea and jmp leave the flags alone.
- * The offsets are those of struct cpu (state.c). %rcx counts, and is the way to *got afterwards.
+ * Load the processor's state from *want, count down, store it in *got. Between loading and storing,
+ * no instruction touches that state: jrcxz, lea and jmp leave the flags alone.
+ * The offsets are those of struct cpu (state.c). %rcx is the counter, and then the pointer to *got.
  */
 #define FLAGS 112
 #define RED_ZONE 128

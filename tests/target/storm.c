@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * storm BOARD KIND [THREADS]: threads that do nothing but what is hard on an
- * injection, as fast as they can, the main thread among them. Nobody rests in
- * a system call where it could be borrowed easily.
+ * storm BOARD KIND [THREADS]: threads that only do what is difficult for an injection, as fast as
+ * they can, including the main thread. No thread rests in a system call where it could be borrowed
+ * easily.
  */
 #include "tests/target/block.h"
 
@@ -21,7 +21,7 @@
 
 struct self {
 	unsigned int id;
-	uint64_t began_ns; /* what it does between two breaths */
+	uint64_t began_ns; /* when the work between two breaths began */
 	uint64_t seed;
 	struct block blocks[SLOTS];
 };
@@ -83,8 +83,8 @@ static uint64_t now_ns(void)
 }
 
 /*
- * Outside of the allocator and the loader for an eighth of the time, however long the kernel of
- * this machine takes for them: what is tried then must not be late.
+ * Stay out of the allocator and the loader for an eighth of the time, however long they take on
+ * this machine's kernel: an attempt to stop the thread then must not come too late.
  */
 static void breathe(struct self *s)
 {
@@ -98,7 +98,7 @@ static void breathe(struct self *s)
 	} while (s->began_ns < until);
 }
 
-/* What one thread allocates another one frees. */
+/* One thread frees what another one has allocated. */
 static void storm_cross(struct self *s)
 {
 	static struct block *shared[SLOTS];
@@ -116,7 +116,9 @@ static void storm_cross(struct self *s)
 	free(theirs);
 }
 
-/* A block so large that its move takes long; the allocator is hardly ever left. */
+/*
+ * A block so large that moving it takes long; the thread is hardly ever outside of the allocator.
+ */
 static void storm_huge(struct self *s)
 {
 	static size_t words = 1 << 21;
@@ -131,7 +133,7 @@ static void storm_huge(struct self *s)
 
 static void storm_dlopen(struct self *s)
 {
-	void *lib = dlopen("libanl.so.1", RTLD_NOW); /* small, and nobody else has it */
+	void *lib = dlopen("libanl.so.1", RTLD_NOW); /* small, and nobody else has loaded it */
 
 	if (!lib || !dlsym(lib, "getaddrinfo_a"))
 		FOUND(failed);
@@ -181,13 +183,13 @@ static void storm_threads(struct self *s)
 	storm_small(s);
 }
 
-/* The C library has each thread make the call, and waits until all have (nptl(7)). */
+/* The C library has each thread make the call, and waits until all have done so (nptl(7)). */
 static void storm_setxid(struct self *s)
 {
 	if (setegid(getegid()) != 0)
 		FOUND(failed);
 	storm_small(s);
-	/* A traced thread cannot take this signal faster than others can send it. */
+	/* Others can send this signal faster than a traced thread can take it. */
 	victim_nap(1);
 }
 
@@ -200,7 +202,7 @@ static void print_slowly(void *arg, const char *text)
 	victim_beat(s->id);
 }
 
-/* Blocked in a system call, but called from the allocator: it must never be borrowed. */
+/* Block in a system call that is called from the allocator: it must never be borrowed. */
 static void storm_inside(struct self *s)
 {
 	for (;;)

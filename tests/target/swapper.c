@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * swapper WHEN FILE: puts FILE at the number of the memory file that its dumps and statistics are
- * to be written to. WHEN says when:
+ * swapper WHEN FILE: replaces the memory file for its dumps and statistics by FILE, under the same
+ * number. WHEN says when:
  *
- *	before	right after it was made, before jeprof-ctl can look at it: a function of the C
- *		library that jeprof-ctl goes through is its own
+ *	before	right after it was created, before jeprof-ctl can look at it: the program
+ *		has its own version of a C library function that jeprof-ctl uses
  *	after	in the call that is to write it
- *	never	it writes what it is asked for
+ *	never	not at all: it writes what it should
  */
 #include "tests/target/bare.h"
 
@@ -22,9 +22,9 @@ static const char profile[] = "heap_v2/1\n  t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:
 static const char statistics[] = "{\"jemalloc\":{\"version\":\"5.3.0\"}}\n";
 
 /*
- * The new thread comes here after each step of jeprof-ctl's. The code is the C library's until
- * jeprof-ctl has looked at it; from then on it begins with a jump, which lies in the instruction
- * that it replaces.
+ * The new thread comes here after each step of jeprof-ctl. The code is like the C library's until
+ * jeprof-ctl has looked at it; then it starts with a jump, which fits into the instruction that it
+ * replaces.
  */
 #define JUMP 0xe9
 #define JUMP_LEN 5
@@ -41,7 +41,7 @@ __asm__(".section .changing,\"awx\",@progbits\n"
 	"mov $15,%rax\n syscall\n"
 	"mov %rax,(%rdi)\n ret\n pop %rdi\n ret\n");
 
-/* No right to open the file is needed to name it: O_PATH. */
+/* O_PATH: the file can be named without the permission to open it. */
 static void swap(int fd)
 {
 	long other = call(SYS_open, (long)file, O_PATH | O_CLOEXEC, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * throws BOARD [THREADS]: threads that throw and catch C++ exceptions as fast
- * as they can. Each throw allocates, asks the loader where code lies, and
+ * as they can. Each throw allocates, asks the loader where code is, and
  * unwinds.
  */
 extern "C" {
@@ -57,7 +57,7 @@ static void work(unsigned int id)
 				FOUND(corrupt);
 		}
 		for (volatile unsigned int i = 0; i < 20000; i = i + 1)
-			; /* outside for a while: what is tried then must not be late */
+			; /* stay outside for a while, so that a stop then does not come too late */
 		victim_beat(id);
 	}
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * ticks BOARD CALL MS: waits in one system call with a relative timeout, again and again, and
- * measures by how much each wait ended too late or too early. `ticks list` prints the calls.
+ * measures how much each wait ended too late or too early. `ticks list` prints the calls.
  *
- * The board's words after struct board's own: how many waits ended; the latest and the earliest
- * end, in us, counted from when it was due.
+ * The board's words after struct board's own: the number of waits that ended; the latest and the
+ * earliest end, in us relative to when it was due.
  */
 #include "tests/target/victim.h"
 
@@ -72,8 +72,8 @@ static long with_poll(void)
 }
 
 /*
- * Two system calls of the program's own, the second with what the first left in the register of the
- * timeout: a compiler may do that.
+ * Two inline system calls, of which the second uses what the first left in the timeout's register:
+ * a compiler may do that.
  */
 static long with_kept(void)
 {
@@ -264,6 +264,6 @@ int main(int argc, char **argv)
 	victim_ready(0);
 	while (!ending)
 		tick(calls[i].wait);
-	semctl(semaphore, 0, IPC_RMID); /* it would outlive us */
+	semctl(semaphore, 0, IPC_RMID); /* otherwise, it would outlive us */
 	return 0;
 }

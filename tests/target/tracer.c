@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tracer PID: be PID's tracer until killed; says "ready" on standard output. */
+/* tracer PID: trace PID until killed; prints "ready" on standard output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>

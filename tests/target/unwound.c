@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * unwound BOARD TABLES: a program of one thread that naps below a function whose frame holds an
- * address in jemalloc, so that to borrow the thread, its stack has to be walked. TABLES are
- * the unwind tables of that function: honest, none, or endless, which loops for ever in a DWARF
+ * unwound BOARD TABLES: a single-threaded program that naps below a function whose frame contains
+ * an address in jemalloc, so that its stack has to be walked to borrow the thread. TABLES are the
+ * unwind tables of that function: honest, none, or endless, which loops forever in a DWARF
  * expression.
  */
 #include "tests/target/victim.h"
@@ -22,7 +22,7 @@ void nap(void)
 	victim_beat(0);
 }
 
-/* FRAME is how its caller's is found, in .cfi directives. */
+/* FRAME is how to find the caller's frame, in .cfi directives. */
 #define NAPS(name, start, frame, end)                                                  \
 	asm(".pushsection .text\n"                                                     \
 	    ".globl " name "\n"                                                        \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * usurped FILE: a set-user-ID program that does nothing. It has code that makes FILE, at the
- * addresses of tests/target/usurper.c, and never calls it. No C library: the other one chose where
- * everything lies.
+ * usurped FILE: a set-user-ID program that does nothing. It contains code that creates FILE, at the
+ * addresses of tests/target/usurper.c, and never calls it. It has no C library, as the other
+ * program chooses the addresses.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ static long call(long nr, long a, long b, long c)
 const char *file;
 char stack[65536] __attribute__((aligned(64)));
 
-/* Whatever the stack pointer is: one of its own. */
+/* Whatever the stack pointer is, use a stack of its own. */
 __asm__(".section .meet,\"ax\",@progbits\n"
 	".fill 96,1,0x90\n"
 	"lea stack+65536-64(%rip),%rsp\n"
@@ -36,7 +36,7 @@ void reached(void)
 	call(SYS_exit, 0, 0, 0);
 }
 
-/* The kernel's stack: the number of arguments, then these. */
+/* The initial stack: the number of arguments, then the arguments. */
 __asm__(".globl _start\n"
 	"_start: mov 16(%rsp),%rax\n"
 	"mov %rax,file(%rip)\n"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * usurper WAY PROGRAM FILE: has its own jemalloc, and its own pthread_create, by which a tracer
- * with the rights of root shall come to set registers in PROGRAM, which is set-user-ID
+ * usurper WAY PROGRAM FILE: has its own jemalloc, and its own pthread_create, in order to make a
+ * tracer with root privileges set registers in PROGRAM, which is set-user-ID
  * (tests/target/usurped.c). WAY says who calls execve(2) while it is traced:
  *
- *	process		what pthread_create makes is a process in the same memory
+ *	process		the child of pthread_create, which is a process in the same memory
  *	borrowed	the borrowed thread itself, in pthread_create
- *	thread		a true thread, in its first call of mallctl
+ *	thread		a real thread, in its first call of mallctl
  *
- * The program then gets SIGSEGV from here. What jeprof-ctl would send a crashed thread to lies at
- * addresses chosen here, at which the other program has code of its own.
+ * The program then gets SIGSEGV from here. jeprof-ctl would send a crashed thread to addresses that
+ * are chosen here, at which the other program has code of its own.
  */
 #include "tests/target/bare.h"
 
@@ -24,7 +24,7 @@ enum way { PROCESS = 'p', BORROWED = 'b', THREAD = 't' };
 static enum way way;
 static char *program, *file;
 
-/* Where the crashed thread would be sent: getppid(2), and what returns from a signal. */
+/* Where the crashed thread would be sent: getppid(2), and the code that returns from a signal. */
 __asm__(".section .meet,\"ax\",@progbits\n"
 	".globl getppid\n"
 	".type getppid,@function\n"
@@ -37,8 +37,8 @@ __asm__(".section .meet,\"ax\",@progbits\n"
 	".text\n");
 
 /*
- * Run the other program, and hurt it once it is there: then the pipe ends. It is hurt again if it
- * is still there, as a tracer that ends may take a signal with it.
+ * Run the other program, and send it SIGSEGV once it is there, which is when the pipe closes.
+ * Repeat that while it is there, as a signal may be lost with a tracer that exits.
  */
 static void usurp(void)
 {

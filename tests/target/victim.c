@@ -15,7 +15,7 @@
 struct board *board;
 
 #ifdef CONF_NAME
-/* A jemalloc built with a prefix holds its variable's name; one renamed afterwards does not. */
+/* A jemalloc built with a prefix contains its variable's name; one renamed afterwards does not. */
 extern const char victim_conf_name[];
 const char victim_conf_name[] = CONF_NAME;
 #endif

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Victims: programs for the tests to work on. Included by the Makefile. The suffix says how
-# jemalloc gets in: NAME is linked with libjemalloc.so, NAME-plain has none, NAME-je has
-# libjemalloc_pic.a with every public symbol renamed to je_*, NAME-rjem has it as the
-# program's malloc with mallctl and its fellows renamed to _rjem_*, NAME-static is static.
+# Victims: programs for the tests to work on. Included by the Makefile. The suffix says how jemalloc
+# gets in: NAME is linked with libjemalloc.so, NAME-plain has none, NAME-je has libjemalloc_pic.a
+# with every public symbol renamed to je_*, NAME-rjem has it as the program's malloc with mallctl
+# and its siblings renamed to _rjem_*, NAME-static is static.
 
 V_DIR := $(B)/tests/target
 V_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -iquote . -D_GNU_SOURCE= $(ARCH_FLAGS)
@@ -73,7 +73,7 @@ $(V_DIR)/small32 $(V_DIR)/smallx32: tests/target/small32.c
 	$(Q)$(CC) $(V_ABI) -O1 -Wall -Wextra -Werror -nostdlib -static -fno-pie -no-pie \
 		-fno-stack-protector -fcf-protection=none -o $@ $<
 
-# A library that only claims to be jemalloc, and a program that uses it.
+# A library that only pretends to be jemalloc, and a program that uses it.
 victims: $(V_DIR)/lied-to
 $(V_DIR)/libliar.so: tests/target/liar.c
 	$(say) LD $@
@@ -83,7 +83,7 @@ $(V_DIR)/lied-to: tests/target/lied-to.c $(V_SOURCES) $(V_DIR)/libliar.so
 	$(say) LD $@
 	$(Q)$(V_BUILD) -L$(V_DIR) -Wl,--no-as-needed -lliar -Wl,-rpath,'$$ORIGIN'
 
-# --- calls: one system call after the other; attach: what careless tools do
+# --- calls: one system call after another; attach: what careless tools do
 
 victims: $(V_DIR)/calls $(V_DIR)/attach
 V_CALLS := $(addprefix tests/target/,calls.c calls_files.c calls_sockets.c calls_waits.c \
@@ -122,21 +122,21 @@ $(V_DIR)/owned: tests/target/owned.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
-# --- signals: a storm of them; launch: a parent that looks at its child's job control
+# --- signals: a storm of signals; launch: a parent that watches its child's job control
 
 victims: $(addprefix $(V_DIR)/,signals launch)
 $(V_DIR)/signals $(V_DIR)/launch: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
-# --- ticks: one system call with a timeout after the other, and by how much they end too late
+# --- ticks: one system call with a timeout after another, and how late they end
 
 victims: $(V_DIR)/ticks
 $(V_DIR)/ticks: tests/target/ticks.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
-# --- loader: libraries that come late; pretenders: no jemalloc, but something of it
+# --- loader: libraries that are loaded late; pretenders: no jemalloc, but parts of it
 
 victims: $(addprefix $(V_DIR)/,loader pretender pretender-mallctl pretender-musl)
 $(V_DIR)/loader: tests/target/loader.c $(V_SOURCES)
@@ -155,7 +155,7 @@ $(V_DIR)/pretender-musl: tests/target/pretender.c tests/target/victims.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)musl-gcc -std=gnu17 -O2 -static -s -o $@ $<
 
-# --- programs of others, from the npm registry, by the versions of a lock file
+# --- npm programs, in the versions of a lock file
 
 victims: $(B)/npm/installed
 $(B)/npm/installed: $(addprefix tests/npm/,package.json package-lock.json .npmrc)
@@ -165,7 +165,7 @@ $(B)/npm/installed: $(addprefix tests/npm/,package.json package-lock.json .npmrc
 	$(Q)cd $(@D) && npm ci --no-audit --no-fund --loglevel=error >/dev/null
 	$(Q)touch $@
 
-# --- options: what jemalloc made of a configuration
+# --- options: what jemalloc makes of a configuration
 
 victims: $(V_DIR)/options
 $(V_DIR)/options: tests/target/options.c tests/target/victims.mk
@@ -173,7 +173,7 @@ $(V_DIR)/options: tests/target/options.c tests/target/victims.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
 
-# --- idle-conf: idle, with options of its own
+# --- idle-conf: idle, with its own options
 
 victims: $(V_DIR)/idle-conf
 $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
@@ -181,7 +181,7 @@ $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
 
 # --- leaky: forgets a known amount, or nothing; grower: holds as much as it is told; allocators:
-# known shares are allocated; keepers: known amounts are kept
+# allocates known shares; keepers: keeps known amounts
 
 victims: $(addprefix $(V_DIR)/,leaky grower allocators keepers)
 $(addprefix $(V_DIR)/,leaky grower allocators keepers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
@@ -189,10 +189,10 @@ $(addprefix $(V_DIR)/,leaky grower allocators keepers): $(V_DIR)/%: tests/target
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc
 
-# --- dumper: writes profiles of itself. Linked with jemalloc in each way, with symbols and not;
-# in the static ones the program's own malloc is the C library's, or jemalloc would look at
-# stacks before that can be done. In dumper-hidden nothing leads to prof_dump: the call that
-# makes the file is somewhere else.
+# --- dumper: writes profiles of itself. Linked with jemalloc in each way, with and without symbols;
+# in the static ones, the program's own malloc is the C library's, as otherwise jemalloc would take
+# stacks before that is possible. In dumper-hidden, nothing leads to prof_dump: the call that
+# creates the file is elsewhere.
 
 D_STATIC := $(addprefix $(V_DIR)/dumper-,static static-pie)
 D_TWINS := $(addprefix $(V_DIR)/dumper-,je rjem) $(D_STATIC)
@@ -211,7 +211,7 @@ $(V_DIR)/dumper-plain: tests/target/dumper.c $(V_SOURCES)
 $(V_DIR)/dumper-rjem: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/librjem.a
 	$(say) LD $@
 	$(Q)$(V_BUILD) $(D_WHOLE)
-# Of a program without symbols only a thread that waits, and in no handler, is borrowed.
+# In a program without symbols, only a thread that waits, and is in no handler, is borrowed.
 victims: $(V_DIR)/stacks-rjem.stripped
 $(V_DIR)/stacks-rjem: tests/target/stacks.c $(V_SOURCES) $(V_DIR)/librjem.a
 	$(say) LD $@

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What goes into the machines of vagrant/. Included by the Makefile. A program of ours that runs
-# there is built for the oldest C library among them; it runs with the newer ones too.
+# What goes into the machines of vagrant/. Included by the Makefile. Our programs that run there are
+# built for the oldest C library among them; they work with newer ones as well.
 
 VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy grower)
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * walled BOARD ACTION CALL...: two threads that sleep and allocate a little,
- * and then raise a seccomp filter around themselves, so that even what it
- * takes to start a program can be forbidden. ACTION: kill-process,
- * kill-thread, trap, eperm or enosys, for the CALLs named. The words
+ * walled BOARD ACTION CALL...: two threads that sleep and allocate a little, and then raise a
+ * seccomp filter around themselves, so that even what it takes to start a program can be forbidden.
+ * ACTION: kill-process, kill-thread, trap, eperm or enosys, for the CALLs named. The words
  *
- *	services ACTION		all is forbidden but what systemd calls @system-service
+ *	services ACTION		forbid everything but what systemd calls @system-service
  *	no-exec			no memory may become executable
  *	strict			SECCOMP_MODE_STRICT
  *	mdwe			PR_SET_MDWE; nothing where the kernel does not know it
- *	second ACTION CALL...	the second thread alone is walled; the first stands in write(2)
+ *	second ACTION CALL...	only the second thread is walled; the first blocks in write(2)
  *
- * are walls as well. With "prove" for BOARD the program makes the first CALL
- * itself and, when it survived that, exits with 0.
+ * are walls as well. With "prove" for BOARD, the program makes the first CALL itself and, if it
+ * survives that, exits with 0.
  */
 #include "tests/target/victim.h"
 
@@ -46,7 +45,7 @@ static const struct {
 	{ "enosys", SCMP_ACT_ERRNO(ENOSYS) },
 };
 
-/* What matters here of systemd.exec(5)'s @system-service; restart_syscall is in its @default. */
+/* The relevant calls of systemd.exec(5)'s @system-service; restart_syscall is in its @default. */
 static const char *const service_calls[] = { "brk",
 					     "mmap",
 					     "mprotect",
@@ -205,7 +204,7 @@ static void churn(char **kept, unsigned int round)
 	kept[round % KEPT] = malloc(200);
 }
 
-/* Everything that takes other calls than sleeping, before they are forbidden. */
+/* Do everything that takes other calls than sleeping, before these are forbidden. */
 static void settle(char **kept)
 {
 	victim_altstack_set();
@@ -240,7 +239,9 @@ static void *second(void *arg)
 	return NULL;
 }
 
-/* The first thread: in a system call that is never disturbed, or in one that strict mode allows. */
+/*
+ * The first thread: in a system call that is never interrupted, or in one that strict mode allows.
+ */
 static void stand(char **strict)
 {
 	char block[65536] = { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that has jemalloc's words in it, and a function that it calls with
+ * A program that contains jemalloc's strings, and a function that it calls with
  * the names of mallctl, but no jemalloc.
  *
  *	words BOARD
