@@ -6,11 +6,11 @@
  * had started completes on its own (borrow.c, worker.c). It is used when a thread is stopped for
  * longer than max_pause, when the tracer's heartbeats stop, and when a call does not return.
  */
-#include "injector/tracee.h"
 #include "injector/check.h"
 #include "injector/confine.h"
-#include "injector/search.h"
 #include "injector/filters.h"
+#include "injector/search.h"
+#include "injector/tracee.h"
 #include "injector/walker.h"
 
 #include "base/cleanup.h"

@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "injector/tracee.h"
 #include "injector/check.h"
 #include "injector/confine.h"
 #include "injector/filters.h"
 #include "injector/memfd.h"
 #include "injector/proof.h"
+#include "injector/tracee.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/wait.h"
-#include "injector/search.h"
 #include "injector/filters.h"
+#include "injector/search.h"
 #include "injector/tracer.h"
 
 #include "base/clock.h"

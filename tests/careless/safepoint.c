@@ -13,8 +13,8 @@
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap).
  */
-#include "injector/search.h"
 #include "injector/proof.h"
+#include "injector/search.h"
 
 #include <elf.h>
 #include <stdarg.h>
