@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For the control of tests/long/errno.t: linked into a build of its own, with --wrap, so that a
- * limit of our own is forgotten, and what could not be read passes for what is not there.
+ * For the control of tests/long/errno.t: linked with --wrap into a separate build, which forgets
+ * that a limit of our own was reached, and takes what it could not read for missing.
  */
 #include "base/err.h"
 

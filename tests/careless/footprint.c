@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A careless build: it stands in for injector/footprint.c, has every call made by a thread of its
- * own, and never asks whether there is room for what that adds to the target.
+ * A careless build: replaces injector/footprint.c, has every call made by a new thread, and never
+ * asks whether there is room for what that adds to the target.
  */
 #include "injector/check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An HTTP process that gives up nothing and believes every origin: what its test would see. */
+/* An HTTP process that drops no privileges and trusts every origin: its test would notice. */
 #include "front/confine.h"
 #include "front/origin.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A careless build: it stands in for injector/memfd.c, and takes whatever the number of a
- * descriptor of the target's stands for.
+ * A careless build: replaces injector/memfd.c, and accepts whatever file the number of a target's
+ * descriptor refers to.
  */
 #include "injector/memfd.h"
 

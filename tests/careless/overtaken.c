@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The overtaken build: what a profile or statistics could do that had found a way to run code in
- * the process that parses them. Each parser is preceded by an attack: it makes files, runs a
- * program, reads what is secret, tries to put names into the cache, and makes the system calls of
- * overtaken_calls.h; what it achieves lies in the folder OVERTAKEN, and is named in the file
- * OVERTAKEN.gains, which the controller writes: who is confined cannot. It prints what a terminal
- * obeys. With OVERTAKEN_FREE the process is not confined: then all of it works.
+ * The overtaken build: what a profile or statistics could do if they had found a way to run code in
+ * the process that parses them. An attack precedes each parser: it creates files, runs a program,
+ * reads a secret, tries to put names into the cache, and makes the system calls of
+ * overtaken_calls.h. What it achieves is in the folder OVERTAKEN, and is named in the file
+ * OVERTAKEN.gains, which the controller writes, as a confined process cannot. It prints text that a
+ * terminal would obey. With OVERTAKEN_FREE, the process is not confined: then all of this works.
  *
- * With OVERTAKEN_RESULT it hands over the file of that name as what it made, and does no more. With
- * OVERTAKEN_TRUSTED the controller takes it.
+ * With OVERTAKEN_RESULT, it only hands over the file of that name as its result. With
+ * OVERTAKEN_TRUSTED, the controller accepts that.
  */
 #include "base/cleanup.h"
 #include "io/archive.h"
@@ -37,14 +37,14 @@ static void name_of(char path[PATH_MAX], const char *name)
 	snprintf(path, PATH_MAX, "%s/%s", getenv("OVERTAKEN"), name);
 }
 
-/* --- what was gained --- */
+/* --- gains --- */
 
 #define GAINS_MAX 64
 
 /* Shared with the children. */
 static struct gains {
 	size_t n;
-	const char *names[GAINS_MAX]; /* in the program, which is the same in all */
+	const char *names[GAINS_MAX]; /* in the program, which is the same in all processes */
 } * gains;
 static pid_t controller;
 
@@ -130,12 +130,12 @@ static void attack(void)
 	name_of(path, "program");
 	overtaken_calls(victim, path, gained);
 	if (getenv("OVERTAKEN_FREE"))
-		door_use(-1); /* it opens for itself */
+		door_use(-1); /* it opens files itself */
 	name_of(path, "secret");
 	overtaken_requests(getenv("OVERTAKEN"), path, gained);
 }
 
-/* What the controller is asked for, though it was never named. */
+/* Ask the controller for a file that was never named to it. */
 static void ask(void)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -147,7 +147,9 @@ static void ask(void)
 	fd = errand_open(path);
 	if (fd >= 0)
 		errand_warn(NULL, &opened);
-	/* ESC ], U+009B and U+009D, which are control characters, U+202E, and a cut character */
+	/*
+	 * ESC ], U+009B and U+009D, which are control characters, U+202E, and a truncated character
+	 */
 	fputs("\033]0;owned\a \302\233 \302\235 \342\200\256 \342\200\n", stdout);
 }
 

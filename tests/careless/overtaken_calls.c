@@ -25,10 +25,10 @@
 #define FDS 64
 #define LARGE ((off_t)64 << 30)
 
-/* What they are made with. */
+/* The arguments of the attempts. */
 struct with {
 	pid_t victim;
-	int sock, file, memory; /* to the controller; for reading; a memory file of its own */
+	int sock, file, memory; /* to the controller; for reading; its own memory file */
 	void *pages;		/* of `file`, shared */
 	const char *secret, *secret_folder;
 };
@@ -155,7 +155,7 @@ static bool copy(const struct with *w)
 	       copy_file_range(w->memory, &from, w->memory, &to, 1, 0) == 1;
 }
 
-/* Blocks behind the end, which no RLIMIT_FSIZE holds for. */
+/* Allocate blocks beyond the end, to which RLIMIT_FSIZE does not apply. */
 static bool allocate(const struct with *w)
 {
 	return !fallocate(w->memory, FALLOC_FL_KEEP_SIZE, 0, PAGE);
@@ -240,7 +240,7 @@ static const struct attempt calls[] = {
 	{ "watch", watch },
 };
 
-/* --- what the opener is asked for --- */
+/* --- requests to the opener --- */
 
 static bool is_opened(int fd)
 {
@@ -319,7 +319,7 @@ static bool is_socket(int fd)
 	return !fstat(fd, &st) && S_ISSOCK(st.st_mode);
 }
 
-/* Whatever comes to a socket tells its owner: the opener's answer, for one. */
+/* Data that arrive at a socket signal its owner, for example the opener's answer. */
 static void signal_by_fcntl(pid_t victim, const char *program)
 {
 	_cleanup_(cleanup_close) int answer = -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The careless build for what a target hands over: this file stands in for io/received.c and
+ * The careless build for what a target hands over: replaces io/received.c and
  * ops/target/inside_file.c. It believes sizes, reads holes, opens before it looks, and passes on
- * what is no statistics: to prove that the tests would notice.
+ * what is not statistics, to prove that the tests would notice.
  */
 #include "io/received.h"
 #include "base/cleanup.h"

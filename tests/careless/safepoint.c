@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The careless build: jeprof-ctl with its protections switched off, to prove
- * that the tests would notice. This file stands in for injector/safepoint.c:
- * every thread may be borrowed, wherever it is. The environment variable
- * CARELESS names what is switched off besides, separated by commas:
+ * The careless build: jeprof-ctl with its protections switched off, to prove that the tests would
+ * notice. This file replaces injector/safepoint.c: every thread may be borrowed, wherever it is.
+ * The environment variable CARELESS names what else is switched off, separated by commas:
  *
  *	mask	the borrowed thread's signals are not blocked
  *	setxid	the C library's internal signal 33 is blocked as well
- *	xstate	its extended state is not put back
+ *	xstate	its extended state is not restored
  *	exec	nobody asks whether the process is still the same program, and
  *		whether a thread is its own; its memory is that of the pid
  *
- * The linker puts the __wrap_ functions before the true ones (--wrap).
+ * The linker inserts the __wrap_ functions before the real ones (--wrap).
  */
 #include "injector/proof.h"
 #include "injector/search.h"
@@ -103,7 +102,7 @@ int __wrap_proof_take(struct tracer *t, pid_t tid, int status, struct err *err)
 	return 0;
 }
 
-/* Memory by the pid, as process_vm_readv(2) goes: of whatever program has it. */
+/* Access memory by pid, like process_vm_readv(2): that of whatever program has it. */
 int __real_mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err);
 int __wrap_mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err);
 
@@ -127,7 +126,7 @@ int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, siz
 {
 	const unsigned char *bytes = buf;
 
-	/* Neither process_vm_writev(2) nor PTRACE_PEEKDATA is left to the tracer. */
+	/* The tracer may use neither process_vm_writev(2) nor PTRACE_PEEKDATA. */
 	for (size_t i = 0; careless("exec") && i < len; i++) {
 		uint64_t at = (addr + i) & ~UINT64_C(7);
 		uint64_t word;

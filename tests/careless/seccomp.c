@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A careless build: it stands in for injector/seccomp.c and takes no notice of
- * the target's seccomp filters.
- */
+/* A careless build: replaces injector/seccomp.c, and ignores the target's seccomp filters. */
 #include "injector/filters.h"
 
 int seccomp_present(const struct proc *p, pid_t tid, bool *present, struct err *err)

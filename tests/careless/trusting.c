@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The trusting build: jeprof-ctl without what protects it from targets that
- * lie, to prove that the tests would notice. The environment variable TRUSTING
- * names what is believed, separated by commas:
+ * The trusting build: jeprof-ctl without its protection from targets that lie, to prove that the
+ * tests would notice. The environment variable TRUSTING names what is believed, separated by
+ * commas:
  *
- *	memory	what one process shows of a file holds for all that map it
- *	files	a file is of whom it says, wherever it lies: names are kept from it, and from what
- *		the process TRUSTING_PID sees as its files
+ *	memory	what one process shows of a file is taken for all that map it
+ *	files	a file belongs to whoever it says, wherever it is: names are kept from it, and
+ *		from what the process TRUSTING_PID sees as its files
  *	offsets	each file is mapped in one piece, as a profile may claim
- *	dot	dot(1) keeps all that we have but the user
+ *	dot	dot(1) keeps all our privileges except the user
  *	layers	every file that may be read may be probed
  *	name	a dump is ours, and goes where the name of its memory file says
  *
- * The linker puts the __wrap_ functions before the true ones (--wrap). It is
- * never installed.
+ * The linker inserts the __wrap_ functions before the real ones (--wrap). This build is never
+ * installed.
  */
 #include "base/cleanup.h"
 #include "bpf/origin.h"
@@ -67,7 +67,7 @@ static bool trusts(const char *what)
 	return list && strstr(list, what);
 }
 
-/* No ELF header, or too little code for a jemalloc. */
+/* It shows no ELF header, or too little code for a jemalloc. */
 static bool shows_none(const struct jemalloc_file_look *look)
 {
 	const struct map *m = look->map;
@@ -94,7 +94,7 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 	return __real_jemalloc_file_read(out, look, st);
 }
 
-/* A confined child that has nothing but the file cannot be misled: there is none here. */
+/* A confined child that has only the file cannot be misled, so use none. */
 struct known_file __wrap_filecache_know(struct filecache *c, const struct proc *p,
 					const struct map *m)
 {

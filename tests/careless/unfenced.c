@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Children that keep all they have: what tests/gate/confined.t must notice. */
+/* Children that keep all their privileges: tests/gate/confined.t must notice. */
 #include "sandbox/fence.h"
 
 int __wrap_fence_confined(struct err *err);

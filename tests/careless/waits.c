@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts restarts each wait
- * that it interrupts with its full timeout. Only tests/long/waits.t runs it, as a control.
+ * Linked instead of functions of injector/wait.c: a tracer that ignores timeouts restarts each wait
+ * that it interrupts with its full timeout. Only tests/long/waits.t uses it, as a control.
  */
 #include "injector/tracer.h"
 

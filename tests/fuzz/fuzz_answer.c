@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a confined child says of a process, as the controller reads it. */
+/* A confined child's answer about a process, as the controller reads it. */
 #include "injector/site.h"
 #include "jemalloc/answer.h"
 #include "jemalloc/file.h"

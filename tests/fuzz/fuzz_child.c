@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What confined children answer to a short question: the one that writes the flag, the one that
- * walks stacks, and the one that looks at the target's folders. Whatever one that was taken over
- * says, it is an answer or an error.
+ * The answers of confined children to short questions: the one that writes the flag, the one that
+ * walks stacks, and the one that looks at the target's folders. Whatever a child that was taken
+ * over sends must result in an answer or an error.
  */
 #include "injector/injector.h"
 #include "injector/walker.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct unpack said;
 
-/* In place of a child (--wrap). */
+/* Instead of a child (--wrap). */
 int __wrap_confined_start(struct confined *c, const struct confined_options *options,
 			  confined_fn *fn, void *ctx, struct err *err);
 int __wrap_confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err);
@@ -47,7 +47,7 @@ int __wrap_confined_answer(struct confined *c, unsigned int timeout_ms, size_t m
 	return -1;
 }
 
-/* Of a session this is all that a question about a folder wants to know. */
+/* The only thing that a question about a folder needs from a session. */
 unsigned int session_left_ms(const struct session *s)
 {
 	(void)s;

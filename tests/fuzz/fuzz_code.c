@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The few machine instructions that are read in the target's C library. */
+/* The decoder of the few machine instructions that are read in the target's C library. */
 #include "injector/arch/arch.h"
 
 #include <string.h>

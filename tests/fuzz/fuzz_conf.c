@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A configuration string, which anybody may have written, read as each version does. */
+/* A configuration string, which may come from anybody, read like each version does. */
 #include "jemalloc/conf_lint.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An answer as a confined child may send it: pieces of any length, errors of any text. */
+/* An answer as a confined child may send it: pieces of any length, errors with any text. */
 #include "sandbox/confined.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A tree of names that somebody made up: pointers are offsets in the input, put right. */
+/* A forged tree of names: pointers are offsets in the input, relocated here. */
 #include "jemalloc/scan.h"
 
 #include <elf.h>
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(words, 0, sizeof(words));
 	memcpy(words, data, size < sizeof(words) ? size : sizeof(words));
-	/* Small numbers are flags and counts, larger ones point. */
+	/* Small numbers are flags and counts, larger ones are pointers. */
 	for (size_t i = 0; i < WORDS; i++)
 		if (words[i] >= 64 && words[i] < sizeof(words))
 			words[i] += base;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Symbols from outside of a file's own tables: .gnu_debugdata, .gnu_debuglink, the build id. */
+/* Symbols from outside a file's own tables: .gnu_debugdata, .gnu_debuglink, the build id. */
 #include "elf/image.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"

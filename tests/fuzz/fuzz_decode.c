@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a function does, when its bytes are anybody's; and the table of function starts. */
+/* The analysis of a function with arbitrary bytes; and the table of function starts. */
 #include "jemalloc/arch/decode.h"
 
 #include <stdlib.h>

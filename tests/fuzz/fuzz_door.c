@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests to the opener, from a child that does not keep to them. */
+/* Requests to the opener, from a child that breaks the rules. */
 #include "sandbox/door.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ELF reader, on a file that somebody else made: symbols, sections, segments, notes. */
+/* The ELF reader, on an untrusted file: symbols, sections, segments, notes. */
 #include "elf/image.h"
 #include "elf/image_head.h"
 #include "jemalloc/jemalloc.h"

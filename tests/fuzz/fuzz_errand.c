@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a confined child that works on profiles asks of its controller: messages, each a byte for
- * its length and as many bytes. Nothing may be opened or written, and nothing comes but an end.
+ * Requests to the controller from a confined child that works on profiles: messages, each preceded
+ * by its length in a byte. Nothing may be opened or written, and the only result is the end.
  */
 #include "ops/apart/errand_run.h"
 
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place of the child that reads debug files. */
+/* Instead of the child that reads debug files. */
 static void look_up(const struct errand_places *p, const struct errand_rules *rules,
 		    struct errand_found *out)
 {
@@ -53,7 +53,7 @@ static void send_all(int sock, const uint8_t *data, size_t size)
 	for (int i = 0; size && i < MESSAGES_MAX; i++) {
 		size_t n = *data < size - 1 ? *data : size - 1;
 		uint64_t len = n + sizeof(uint64_t);
-		uint8_t message[8 + 255] = { 0 }; /* no error, and what is said */
+		uint8_t message[8 + 255] = { 0 }; /* no error, and the message */
 
 		memcpy(message + 8, data + 1, n);
 		if (send(sock, &len, sizeof(len), MSG_NOSIGNAL) < 0 ||

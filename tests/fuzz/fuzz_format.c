@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A heap profile in every format. The first byte chooses options. Symbolised
- * files bring names of any bytes along. What is written stays in proportion.
+ * A heap profile in every format. The first byte chooses options. Symbolised files may contain
+ * names of any bytes. The size of the output must stay in proportion.
  */
 #include "profile/bound.h"
 #include "profile/format/format.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scripts and styles; of a byte, at most a frame in each type whose name was cut. */
+/* The scripts and styles; per byte, at most a frame with a truncated name in each type. */
 #define ALWAYS (1 << 20)
 #define PER_BYTE 20000
 
@@ -20,7 +20,7 @@ static void check_xml(const char *text)
 {
 	const char *script = strstr(text, "<script");
 
-	/* One script, and no character that XML does not know. */
+	/* There is one script, and no character that XML does not allow. */
 	if (!script || strstr(script + 1, "<script"))
 		abort();
 	for (; *text; text++)
@@ -66,7 +66,7 @@ static void write_symbols(const struct profile *p)
 	free(text);
 }
 
-/* Once more, of few stacks. */
+/* Write it again, with few stacks. */
 static void write_bounded(struct profile *p, const struct profile_format_options *options,
 			  size_t max, size_t most)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the fuzz targets share that read an image from memory, like the vdso. */
+/* Shared by the fuzz targets that read an image from memory, like the vdso. */
 #ifndef TESTS_FUZZ_FUZZ_IMAGE_H
 #define TESTS_FUZZ_FUZZ_IMAGE_H
 
@@ -12,7 +12,7 @@
 
 #define FUZZ_IMAGE_MAX 65536
 
-/* A file of these bytes, which must last as long as it; NULL if there are none, or too many. */
+/* A file of these bytes, which must outlive it; NULL if there are none, or too many. */
 static inline struct image_file *fuzz_image_file(const uint8_t *data, size_t size)
 {
 	const uint64_t start = (uint64_t)(uintptr_t)data;
@@ -21,7 +21,7 @@ static inline struct image_file *fuzz_image_file(const uint8_t *data, size_t siz
 	return size && size <= FUZZ_IMAGE_MAX ? image_file_new(getpid(), &map) : NULL;
 }
 
-/* For image_each_symbol(): no symbol lies outside of the image, `ctx`; each name can be read. */
+/* For image_each_symbol(): no symbol is outside of the image, `ctx`, and each name can be read. */
 static inline int fuzz_image_symbol(void *ctx, const char *name, const struct symbol *sym)
 {
 	const struct image *img = ctx;

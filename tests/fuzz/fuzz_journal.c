@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The text of a journal: what is read is written back, and read as the same. */
+/* The text of a journal: what is read is written back, and reads the same again. */
 #include "ops/record/journal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parser of maps text, which the target's mappings and file names make up, and their sum. */
+/* The parser of maps, which contain the target's mappings and file names, and their totals. */
 #include "ops/target/memory.h"
 #include "process/maps.h"
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was found can be sent, and arrives as it was. */
+/* The result can be sent, and arrives unchanged. */
 static void sum_up(const struct maps *maps)
 {
 	static uint64_t stack[] = { 0x7ffe00001000 };

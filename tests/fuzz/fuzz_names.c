@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file of names, as another process may have made it: its sum is right, the rest may not be. */
+/*
+ * A file of names that another process may have made: its checksum is right, the rest may not be.
+ */
 #include "ops/stats_text.h"
 #include "symbols/cache.h"
 

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Some bytes at a time, as many as the first byte says. */
+/* Reads in pieces, whose size the first byte chooses. */
 struct pieces {
 	const uint8_t *at;
 	size_t left, step;
@@ -26,7 +26,7 @@ static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
 	return (ssize_t)n;
 }
 
-/* Read in pieces it is the same, whatever was made of the whole. */
+/* Reading in pieces has the same result as reading the whole. */
 static void check_pieces(const uint8_t *data, size_t size, const struct profile_options *options,
 			 const struct profile *whole, const struct err *why)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the fuzz targets share that read profiles. */
+/* Shared by the fuzz targets that read profiles. */
 #ifndef TESTS_FUZZ_FUZZ_PROFILE_H
 #define TESTS_FUZZ_FUZZ_PROFILE_H
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Does every index stay within the profile, and is every number one? */
+/* Does every index stay within the profile, and is every number a number? */
 static inline void fuzz_check(const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_stacks; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An image put together from memory that somebody else filled, and all that is read from it. */
+/* An image reconstructed from untrusted memory, and everything that is read from it. */
 #include "elf/image_file.h"
 #include "elf/image_head.h"
 #include "tests/fuzz/fuzz_image.h"

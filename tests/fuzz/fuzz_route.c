@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the network sends to the HTTP process, as far as we read it ourselves: the first byte says
- * which method; then come lines: address, Accept, Host, Origin, and a body.
+ * Network input to the HTTP process, as far as our own code reads it: the first byte chooses the
+ * method; lines follow: address, Accept, Host, Origin, and a body.
  */
 #include "front/addresses.h"
 #include "front/origin.h"
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_route(&route);
 	origin.host = lines[2];
 	origin.origin = lines[3];
-	/* An origin that does not end in the host is another's. */
+	/* An origin that does not end with the host is foreign. */
 	if (origin_judge(WIRE_TCP, &origin, hosts, 1) == ORIGIN_GOOD &&
 	    (strlen(lines[3]) < strlen(lines[2]) ||
 	     strcasecmp(lines[3] + strlen(lines[3]) - strlen(lines[2]), lines[2]) != 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search for a jemalloc without symbols, in a file that somebody else made. */
+/* The search for a jemalloc without symbols, in an untrusted file. */
 #include "elf/image_head.h"
 #include "jemalloc/options.h"
 #include "jemalloc/scan.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* seccomp filters on paper: any program ends, with an answer. */
+/* The evaluation of seccomp filters: any program ends, with an answer. */
 #include "injector/filters.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parser of /proc/PID/status, the first line of which the target writes. */
+/* The parser of /proc/PID/status, whose first line the target writes. */
 #include "process/proc.h"
 
 #include <stdlib.h>

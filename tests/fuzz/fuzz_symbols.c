@@ -36,7 +36,7 @@ static void read_elf(void *arg)
 	elf_end(elf);
 }
 
-/* Every call of every place has a function, and every function a name. */
+/* Every call at every place has a function, and every function has a name. */
 static void check(const struct profile_symbols *s)
 {
 	for (size_t i = 0; i < s->n_locations; i++) {
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t places[PLACES];
 
 	setenv("TMPDIR", "/dev/shm", 1);
-	/* The code of a small library, and some far away. */
+	/* Places in the code of a small library, and two far away. */
 	for (size_t i = 0; i < PLACES; i++)
 		places[i] = i < PLACES - 2 ? 0x1000 + 16 * i : UINT64_MAX - PLACES + i;
 	r.lookup = symbols_lookup_new(places, PLACES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names from targets on their way to a terminal and into JSON; what users type. */
+/* Names from targets on their way to a terminal and into JSON; user input. */
 #include "base/json.h"
 #include "base/text.h"
 #include "jemalloc/mallctl.h"
@@ -28,7 +28,7 @@ static void check_safe(const char *raw, size_t size)
 	free(buf);
 }
 
-/* As what the kernel says of a process whose groups somebody else has named. */
+/* Read it like the kernel's list of control groups, whose names may come from somebody else. */
 static void check_cgroup(const char *raw)
 {
 	char id[CONTAINER_ID_LEN + 1], uid[POD_UID_LEN + 1], *name = malloc(SMALL);

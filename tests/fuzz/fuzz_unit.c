@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What systemctl shows, files of variables, and drop-ins: the files may be a service's own. */
+/* The output of systemctl, files of variables, and drop-ins: the files may belong to a service. */
 #include "jemalloc/conf.h"
 #include "ops/unit/text.h"
 
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A drop-in gives back what went into it, unless that is longer than any value. */
+/* A drop-in returns what went into it, unless that is longer than any value. */
 static void check_round(const char *value)
 {
 	char was[UNIT_VALUE_SIZE], *text = drop_in_make("a.service", NAME, value, "prof:true");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a front that was taken over may say to the broker, and what becomes of it in the queue: any
- * message, in any order, between operations that begin and end, answers that are taken or not, and
- * fronts that end. serve/serve.c does the same with processes.
+ * What a front that was taken over may send to the broker, and what the queue makes of it: any
+ * message, in any order, between operations that begin and end, answers that are accepted or not,
+ * and fronts that exit. serve/serve.c does the same with processes.
  */
 #include "serve/events.h"
 #include "serve/queue.h"
@@ -16,7 +16,7 @@
 #define WORKERS 2
 #define WAITING 8
 #define RECENT 64
-#define PIDS 4 /* of hear_likely() */
+#define PIDS 4 /* for hear_likely() */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,7 +28,7 @@ struct state {
 	struct queue q;
 	struct events events;
 	uint64_t now_ms, last_id;
-	uint64_t changed[PIDS]; /* the number of the job that was to change that process last */
+	uint64_t changed[PIDS]; /* the number of the last job to change that process */
 };
 
 static uint8_t take(struct input *in)
@@ -45,7 +45,7 @@ static size_t askers(const struct queue *q)
 	return n;
 }
 
-/* --- what always holds --- */
+/* --- invariants --- */
 
 static void check_job(const struct job *job)
 {
@@ -72,7 +72,7 @@ static bool takes_long(const struct job *job)
 	return job->ask.seconds || wire_is_run(job->ask.op);
 }
 
-/* Of one process one at a time, and no more at once than there may be. */
+/* At most one job per process runs at a time, and no more than allowed in total. */
 static void check(const struct queue *q)
 {
 	size_t running = 0, long_ones = 0;
@@ -125,7 +125,7 @@ static void start_all(struct state *s, bool failing)
 	}
 }
 
-/* One that somebody else asked for: not while it is being stopped, nor from before a change. */
+/* A job that somebody else requested: not shared while it is being stopped, nor across a change. */
 static void check_shared(const struct state *s, const struct job *job)
 {
 	pid_t pid = job->ask.pid;
@@ -139,7 +139,7 @@ static void check_shared(const struct state *s, const struct job *job)
 		abort();
 }
 
-/* Who asks is among those who wait, and gets what was asked for. */
+/* The asker is among those who wait, and gets what it asked for. */
 static void check_added(const struct job *job, const struct wire_to_broker *m)
 {
 	const struct wire_to_broker *of = &job->ask;
@@ -183,7 +183,7 @@ static void cancel(struct state *s, uint64_t id)
 		abort();
 }
 
-/* --- who waits for events --- */
+/* --- waiting for events --- */
 
 static size_t waiters(const struct events *e)
 {
@@ -204,7 +204,7 @@ static void wait_for_event(struct state *s, const struct wire_to_broker *m)
 		abort();
 }
 
-/* Who is answered gets what is behind what he saw, and goes on from there. */
+/* A waiter gets the events after the last one that it saw, and continues from there. */
 static void answer_waiters(struct state *s)
 {
 	struct waiter *w;
@@ -255,7 +255,7 @@ static void lose_front(struct queue *q)
 	}
 }
 
-/* --- what happens --- */
+/* --- the steps --- */
 
 static void hear_any(struct state *s, struct input *in)
 {
@@ -268,7 +268,7 @@ static void hear_any(struct state *s, struct input *in)
 	hear(s, &m, has_fd);
 }
 
-/* Few processes and formats, so that they meet. */
+/* Few processes and formats, so that requests coincide. */
 static void hear_likely(struct state *s, struct input *in)
 {
 	uint8_t op = take(in), of = take(in), how = take(in);
@@ -304,7 +304,7 @@ static void happen(struct state *s, struct input *in)
 		if (job->state == JOB_RUNNING)
 			end(s, job, what >> 4);
 		break;
-	case 3: /* as far as the front takes them */
+	case 3: /* as far as the front accepts them */
 		if (job->state == JOB_DONE && job->n)
 			job->n -= what & 16 ? job->n : 1;
 		break;
