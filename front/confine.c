@@ -148,7 +148,7 @@ int front_confine(struct err *err)
 		return -1;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || prctl(PR_SET_DUMPABLE, 0))
 		return err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno);
-	/* Lines in the broker's log are trusted, so the front must not write there; a sanitizer may. */
+	/* Lines in the broker's log are trusted: only a sanitizer may write there. */
 	if (dup2(null, STDOUT_FILENO) < 0 || (!FENCE_SANITIZED && dup2(null, STDERR_FILENO) < 0))
 		return err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno);
 	return allow_only(&list, 1, err);

@@ -148,9 +148,9 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 		}
 	}
 	/*
-	 * Taken for the same part: what one profile lacks is then unknown for both. Without build ids,
-	 * two files of one path differ only by their inodes. (Not before: a failure leaves all as it
-	 * was.)
+	 * Taken for the same part: what one profile lacks is then unknown for both. Without build
+	 * ids, two files of one path differ only by their inodes. (Not before: a failure leaves all
+	 * as it was.)
 	 */
 	for (size_t i = 0; i < other->n_mappings; i++) {
 		const struct profile_mapping *m = &other->mappings[i];
