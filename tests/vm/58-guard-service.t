@@ -14,6 +14,9 @@ cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
 }
 install -m 644 "packaging/$unit" /run/systemd/system/
 start_service redis-server prof:true,lg_prof_sample:12
+# Stopping it saves its data, and the limit would outlast it: both would be there for other tests.
+at_end+=('systemctl stop redis-server' 'rm -f /var/lib/redis/dump.rdb'
+	'rm -rf /run/systemd/system.control/redis-server.service.d' 'systemctl daemon-reload')
 systemctl set-property --runtime redis-server.service MemoryMax=300M MemorySwapMax=0
 systemctl daemon-reload
 ok 'the unit starts' systemctl start "$unit"
