@@ -738,13 +738,14 @@ bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint6
 	Dwarf_Off at = 0;
 	bool more = true;
 
-	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
-	if (!u.innermost || !is_usable(elf, common != NULL) ||
-	    (common && !is_usable(common, false)))
+	if (!is_usable(elf, common != NULL) || (common && !is_usable(common, false)))
 		return false;
 	if (common)
 		alt = dwarf_begin_elf(common, DWARF_C_READ, NULL);
 	if (common && !alt)
+		return false;
+	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
+	if (!u.innermost)
 		return false;
 	memset(u.innermost, 0xff, (l->n + 1) * sizeof(*u.innermost));
 	while (more) {

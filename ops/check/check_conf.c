@@ -316,7 +316,7 @@ static void report(const struct conf_lint *lint, struct ops_check *c)
 static void judge(struct session *s, const struct check_values *values, struct ops_check *rows)
 {
 	_cleanup_(cleanup_free) struct sources *all = calloc(1, sizeof(*all));
-	_cleanup_(cleanup_free) struct conf_lint *lint = calloc(1, sizeof(*lint));
+	_cleanup_(cleanup_free) struct conf_lint *lint = NULL;
 	enum tristate with_prof = rows[CHECK_CONFIG_PROF].ok;
 	struct conf_state state;
 	char safe[QUOTED_SIZE];
@@ -345,6 +345,7 @@ static void judge(struct session *s, const struct check_values *values, struct o
 
 	if (with_prof == TRI_UNKNOWN)
 		with_prof = s->je->config_prof;
+	lint = calloc(1, sizeof(*lint));
 	conf_state_init(&state, all->version, with_prof);
 	for (enum conf_source i = CONF_FROM_BUILD; i < CONF_SOURCES; i++) {
 		if (!all->v[i].set)
