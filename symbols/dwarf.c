@@ -730,24 +730,17 @@ bool symbols_has_dwarf(Elf *elf)
 	return is_usable(elf, true);
 }
 
-bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias)
+static bool read_all(struct unit *u, Elf *elf, Elf *common)
 {
-	_cleanup_(unit_fini) struct unit u = { .lookup = l, .bias = bias };
-	_cleanup_(close_dwarf) Dwarf *alt = NULL;
+	_cleanup_(close_dwarf) Dwarf *alt =
+		common ? dwarf_begin_elf(common, DWARF_C_READ, NULL) : NULL;
 	unsigned int n_units = 0;
 	Dwarf_Off at = 0;
 	bool more = true;
 
-	if (!is_usable(elf, common != NULL) || (common && !is_usable(common, false)))
-		return false;
-	if (common)
-		alt = dwarf_begin_elf(common, DWARF_C_READ, NULL);
 	if (common && !alt)
 		return false;
-	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
-	if (!u.innermost)
-		return false;
-	memset(u.innermost, 0xff, (l->n + 1) * sizeof(*u.innermost));
+	memset(u->innermost, 0xff, (u->lookup->n + 1) * sizeof(*u->innermost));
 	while (more) {
 		_cleanup_(close_dwarf) Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 
@@ -755,7 +748,19 @@ bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint6
 			return false;
 		if (alt)
 			dwarf_setalt(dbg, alt);
-		more = read_units(&u, dbg, &at, &n_units);
+		more = read_units(u, dbg, &at, &n_units);
 	}
 	return true;
+}
+
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias)
+{
+	struct unit u = { .lookup = l, .bias = bias };
+	bool read;
+
+	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
+	read = u.innermost && is_usable(elf, common != NULL) &&
+	       (!common || is_usable(common, false)) && read_all(&u, elf, common);
+	unit_fini(&u);
+	return read;
 }
