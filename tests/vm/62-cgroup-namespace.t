@@ -23,7 +23,7 @@ feature 'limits from within a cgroup namespace'
 
 # Mounted in the namespace, as container runtimes do.
 make_child "$group/beside"
-mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
+mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
 	"$group/beside")
 start_limited "$group" start_victim grower
 snapshot "$pid"
