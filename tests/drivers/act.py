@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the drivers of hazard tests: runs and kills jeprof-ctl, and reads boards."""
+"""Shared by the drivers of hazard tests: run and kill jeprof-ctl, and read boards."""
 import contextlib
 import mmap
 import os
@@ -13,7 +13,7 @@ import time
 BOARD_WORDS = 72
 BEATS = 8  # struct board in tests/target/victim.h: beats follow eight words
 SIZE = 8 * BOARD_WORDS
-# struct round in tests/target/calls.h, which overlays the beats
+# struct round in tests/target/calls.h, in the place of the beats
 ROUND = ("go", "release", "begun", "back", "done", "began_ns", "elapsed_ns", "ret", "error",
          "remains_ns", "intact", "held")
 _cpus = threading.Semaphore(2)
@@ -62,7 +62,7 @@ def start(argv):
 
 
 def run(argv, waits=False):
-    """(exit status, stderr). Only two run at a time, or they would delay each other.
+    """Return (exit status, stderr). Only two run at a time, as more would delay each other.
 
     A run that mostly sleeps (`waits`) does not count.
     """
@@ -95,7 +95,7 @@ def wait_moment(process, pid, span):
 
 
 def run_killed(argv, pid, span):
-    """Kill a run at a random moment. "stopped": the target was stopped then; "traced": traced; or ""."""
+    """Kill a run at a random moment. Return "stopped" or "traced", if the target was, or ""."""
     with _cpus:
         process = start(argv)
         hit = ""
@@ -111,6 +111,6 @@ def run_killed(argv, pid, span):
 
 
 def mended(pid):
-    """After a kill: the target is alive, is not traced, and has only its own thread."""
+    """True if, after a kill, the target is alive, not traced, and has only its own thread."""
     return field(pid, "TracerPid") == "0" and field(pid, "State") in tuple("RSD") and \
         field(pid, "Threads") == "1"

@@ -17,7 +17,7 @@ ALLOCATOR = {"malloc", "calloc", "realloc"}
 
 
 def parse(path):
-    """The sampling rate, [(addresses, {thread: (objects, bytes)})], and the mappings."""
+    """Return the sampling rate, [(addresses, {thread: (objects, bytes)})], and the mappings."""
     text = open(path, encoding="utf-8").read()
     records, _, maps = text.partition("MAPPED_LIBRARIES:")
     rate = int(re.match(r"heap_v2/(\d+)", records)[1])
@@ -32,7 +32,7 @@ def parse(path):
 
 
 def mappings_of(maps):
-    """{path: [(start, end, offset)]}"""
+    """Return {path: [(start, end, offset)]}."""
     files = collections.defaultdict(list)
     for line in maps.splitlines():
         words = line.split(maxsplit=5)
@@ -47,7 +47,7 @@ def within(mappings, address):
 
 
 def is_stripped(path):
-    """It has neither symbols nor a debug file by its build id."""
+    """True if it has neither symbols nor a debug file with its build id."""
     said = subprocess.run(["readelf", "-n", "-S", "-W", path], check=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     build_id = re.search(r"Build ID: (..)(\w+)", said)
@@ -56,13 +56,13 @@ def is_stripped(path):
 
 
 def outside(calls):
-    """The callers of the outermost allocator function."""
+    """Return the callers of the outermost allocator function."""
     inner = [i for i, call in enumerate(calls) if call in ALLOCATOR]
     return calls[inner[-1] + 1:] if inner else calls
 
 
 def names_in(path, mappings, addresses):
-    """{address: [names]}, the innermost inlined call first."""
+    """Return {address: [names]}, the innermost inlined call first."""
     with open(path, "rb") as file:
         moved = int.from_bytes(file.read(18)[16:], sys.byteorder) == 3
     bias = mappings[0][0] - mappings[0][2] if moved else 0
@@ -90,7 +90,7 @@ def matches(how, option, name):
 
 
 def chosen(addresses, names, how):
-    """The calls of a stack that pass the options, the innermost first; None: without a name."""
+    """Return the calls that pass the options, the innermost first; None for one without a name."""
     located = [names.get(a, [None]) for a in addresses]
     if "retain" in how:
         located = [calls for calls in located if calls and matches(how, "retain", calls[-1])]

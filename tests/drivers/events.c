@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * events FILE...: a line for each jemalloc in each, with where in the file its te_event_trigger
- * and its prof_dump are to be probed; "-" for what is unknown.
+ * events FILE...: prints a line for each jemalloc in each file, with the file offsets at which to
+ * probe its te_event_trigger and its prof_dump; "-" for unknown.
  */
 #include "base/cleanup.h"
 #include "jemalloc/file.h"
@@ -32,7 +32,7 @@ static void print_all(const struct jemalloc_file *file, const char *name)
 	}
 }
 
-/* It is read by its mapping, of which there need not be more than a page. */
+/* Look at a mapping of the file, of which one page is enough. */
 static int look_at(const char *name)
 {
 	_cleanup_(cleanup_close) int fd = open(name, O_RDONLY | O_CLOEXEC);

@@ -14,7 +14,7 @@ import sys
 
 
 def mappings_of(heap):
-    """[(start, end, offset, path)] of mapped files."""
+    """Return [(start, end, offset, path)] of mapped files."""
     with open(heap, encoding="utf-8") as file:
         maps = file.read().partition("MAPPED_LIBRARIES:")[2]
     found = re.findall(r"^(\w+)-(\w+) \S+ (\w+) \S+ \d+ +(/.*)$", maps, flags=re.M)

@@ -33,7 +33,7 @@ def board(path):
 
 
 def mended(pid, before):
-    """None if the victim is in its former state, else the difference."""
+    """Return None if the victim is in its former state, or the difference."""
     if not os.path.exists(f"/proc/{pid}"):
         return "the victim is gone"
     now = threads(pid)

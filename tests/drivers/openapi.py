@@ -8,8 +8,9 @@ openapi.py ask OPTIONS: checks the answers of a service. Each line of standard i
   without profiling.
 
 Requests are generated from FILE: with each parameter and each of its values, with invalid ones,
-without a token, with each role, for processes that do not exist or cannot be profiled. Prints a line
-per operation, separated by tabs: NAME, the number of errors, and the errors or the number of requests.
+without a token, with each role, for processes that do not exist or cannot be profiled. Prints a
+line per operation, separated by tabs: NAME, the number of errors, and the errors or the number of
+requests.
 """
 import argparse
 import http.client
@@ -229,7 +230,7 @@ class Asker:
         return path + "?" * bool(query) + "&".join(f"{k}={v}" for k, v in query.items())
 
     def run(self):
-        """The number of a run that has ended; a new one if each serves only one request."""
+        """Return the number of a run that has ended; a new one if each serves only one request."""
         if not self.ended or self.method == "delete":
             response, data = self.request("post", f"/api/v1/processes/{self.pid}/record")
             if response.status != 202:

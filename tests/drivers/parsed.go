@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parsed FILE: what google/pprof, the library that scrapers read profiles with, makes of one. Prints its types
-// and how many samples and locations it has, or why it takes none of it.
+// parsed FILE: parses it with google/pprof, the library that scrapers use. Prints its types and the
+// number of samples and locations, or why it is rejected.
 package main
 
 import (

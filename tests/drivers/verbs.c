@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What no command does, for tests. To stdout, or an error to stderr, with its exit status:
+ * What no command does, for tests. Prints to stdout, or an error to stderr, with its exit status:
  *
  *	verbs symbols PID [START_TIME]		ops_symbols(), of hexadecimal numbers from stdin
  *	verbs between PID MS [OPTION...]	ops_dump_between(); the cost goes to stderr
  *
- * Options: format=NAME, stacks=N, active, stop=FIFO (readable: it is to end), and during=COMMAND,
- * which is run while it would wait for more than ten minutes: these have passed then.
+ * Options: format=NAME, stacks=N, active, stop=FIFO (when readable, it must stop), and
+ * during=COMMAND, which runs instead of a wait of more than ten minutes: these have passed then.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
