@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several benchmarks need: processes with jemalloc, and waiting for what is started."""
+"""Shared by several benchmarks: processes with jemalloc, and waiting for started processes."""
 import os
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ def where(library):
 
 
 def own_files(folder):
-    """Arguments and environment of a program with jemalloc, made of copies in a new folder."""
+    """Return arguments and environment of a program with jemalloc, copied to a new folder."""
     os.mkdir(folder)
     for file in (shutil.which("sleep"), where(LIBRARY), where("libc.so.6")):
         shutil.copy(file, folder)

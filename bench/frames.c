@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * frames PID RECORDS [TWIN]: walk the stacks that bench/looked.c wrote down in RECORDS, of threads
- * of the running process PID. libdw walks them with all debug data there is: another unwinder, and
- * other names, than jeprof-ctl decides by. TWIN is the program with symbols, if it was stripped.
- * Prints a line of JSON for each record; frames are [file, function], innermost first.
+ * frames PID RECORDS [TWIN]: walk the stacks that bench/looked.c has recorded in RECORDS, of
+ * threads of the running process PID. libdw walks them with all available debug data: its unwinder
+ * and its names are not those by which jeprof-ctl decides. TWIN is the program with symbols, if it
+ * was stripped. Prints a line of JSON for each record; frames are [file, function], innermost
+ * first.
  */
 #include "bench/looked.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same by gdb, which cannot call a function on every kernel: then it says why."""
+"""The same by gdb, which cannot call a function on every kernel, and then says why."""
 import subprocess
 
 CALL = 'call (int)mallctl("prof.active", (void *)0, (void *)0, "\\001", 1)'
@@ -13,7 +13,7 @@ def gdb(pid, *commands):
 
 
 def why_not(pid):
-    """What gdb says where it cannot make the call in this process; None where it can."""
+    """Return gdb's message if it cannot make the call in this process; None if it can."""
     process = subprocess.run(gdb(pid, CALL), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if process.returncode == 0 and "\n$1 = 0" in process.stdout:
         return None

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * bench/refusals runs a jeprof-ctl that is linked with this: it appends a record of each thread
- * that it stops and checks to the file that LOOKED names. A record is a struct looked
+ * bench/refusals runs a jeprof-ctl that is linked with this: for each thread that it stops and
+ * checks, it appends a record to the file that LOOKED names. A record is a struct looked
  * (bench/looked.h), which says why the thread was refused, and the used part of its stack.
  *
- * The controls of the judge: with LOOKED_LIE=refused all threads are refused; with LOOKED_LIE=safe
- * the records call all threads safe.
+ * The controls of the judge: with LOOKED_LIE=refused, all threads are refused; with
+ * LOOKED_LIE=safe, the records call all threads safe.
  */
 #include "bench/looked.h"
 
@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Where they are in struct user_regs_struct. */
+/* Their indexes in struct user_regs_struct. */
 static const unsigned char order[LOOKED_REGS] = { 10, 12, 11, 5, 13, 14, 4, 19, 9,
 						  8,  7,  6,  3, 2,  1,	 0, 16 };
 
@@ -68,7 +68,7 @@ int __wrap_safepoint_check(const struct tracer *t, pid_t tid, const struct arch_
 	return ret;
 }
 
-/* The fence does not let it write. */
+/* The fence would not let it write. */
 int __wrap_confine_syscalls(struct err *err);
 
 int __wrap_confine_syscalls(struct err *err)

@@ -11,10 +11,10 @@
 
 struct looked {
 	uint64_t magic;
-	int64_t tid, nr; /* the system call, -1: in none */
+	int64_t tid, nr; /* the system call, -1: none */
 	uint64_t regs[LOOKED_REGS];
-	uint64_t stack, stack_len; /* what follows */
-	char reason[200];	   /* why it was refused; empty: it was not */
+	uint64_t stack, stack_len; /* the part that follows */
+	char reason[200];	   /* why it was refused; empty if it was not */
 };
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * mallocs MILLIONS: so many million times malloc(3) and free(3) of 16 to 512 bytes in each of two
- * threads, in 24 calls, with 1,000 blocks in use at a time: nothing but allocating. Prints the
+ * mallocs MILLIONS: that many million times malloc(3) and free(3) of 16 to 512 bytes in each of two
+ * threads, below 24 calls, with 1,000 blocks in use at a time, and nothing else. Prints the
  * nanoseconds of one malloc and one free.
  */
 #include <pthread.h>

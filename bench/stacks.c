@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * stacks FILE: a program with 65,536 live allocations, each of another stack,
- * and two threads that note the longest time in which they did not run. Prints
- * "ready"; FILE holds that time in microseconds, and is set to 0 by who reads it.
+ * stacks FILE: a program with 65,536 live allocations, each by another stack, and two threads that
+ * record the longest time in which they did not run. Prints "ready"; FILE contains that time in
+ * microseconds, and its reader sets it to 0.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEPTH 16 /* 2 to the power of it: so many stacks */
+#define DEPTH 16 /* there are 2^DEPTH stacks */
 #define BYTES 64
 
 static void *volatile last;
@@ -53,7 +53,7 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* Works for a moment, rests for a moment: what it misses beyond the rest is a stall. */
+/* Work for a moment, rest for a moment: a gap that exceeds the rest is a stall. */
 static void *watch(void *arg)
 {
 	const struct timespec rest = { .tv_nsec = 100000 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * stall SOCKET: a client of redis that sends PING as fast as it is answered.
- * At SIGTERM it prints "LONGEST MEDIAN COUNT", times in microseconds: what a
- * client saw of whatever was done to the server meanwhile.
+ * stall SOCKET: a redis client that sends each PING as soon as the last one was answered. At
+ * SIGTERM it prints "LONGEST MEDIAN COUNT", times in microseconds: what a client noticed of
+ * whatever was done to the server.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ static uint64_t median(const uint64_t *buckets, uint64_t count)
 int main(int argc, char **argv)
 {
 	static uint64_t buckets[BUCKETS];
-	/* SA_RESTART: the answer under way is still waited for. */
+	/* SA_RESTART: the pending answer is still waited for. */
 	struct sigaction sa = { .sa_handler = finish, .sa_flags = SA_RESTART };
 	uint64_t longest = 0, count = 0;
 	int fd = argc > 1 ? connect_to(argv[1]) : -1;

@@ -27,7 +27,7 @@ static _Noreturn void fail(const char *what, const char *why)
 	exit(1);
 }
 
-/* The folder of this program, also if it was started by a link. */
+/* The folder of this program, even if it was started through a link. */
 static void own_folder(char *folder, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", folder, size);
@@ -55,15 +55,15 @@ int main(int argc, char **argv)
 
 	if (!args)
 		fail("memory", strerror(errno));
-	/* With more rights than its caller, it must not trust the environment. */
+	/* With more privileges than its caller, it must not trust the environment. */
 	if (getauxval(AT_SECURE))
 		fail("started with more rights than its caller's",
 		     "that needs a package, or make install");
 	own_folder(folder, sizeof(folder));
-	/* The loader would split the folder's name there, or replace a part of it. */
+	/* The loader would split the folder's name at these characters, or replace a part of it. */
 	if (strpbrk(folder, ":;$"))
 		fail(folder, "a folder's name with one of :;$ cannot be used here");
-	/* ps(1) would show the name of the loader, which the kernel runs. */
+	/* Otherwise, ps(1) would show the name of the loader, which the kernel runs. */
 	path_in(loader, folder, "lib/jeprof-ctl");
 	path_in(libraries, folder, "lib");
 	path_in(program, folder, PROGRAM);
