@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headless Chromium, driven over its DevTools protocol by a pipe (descriptors 3 and 4, a NUL
-// after each message): node alone, no package.
+// Headless Chromium, driven with the DevTools protocol through a pipe (descriptors 3 and 4, a NUL
+// after each message): only node, no packages.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

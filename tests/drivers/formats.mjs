@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// formats.mjs pprof|speedscope|svg FILE [NAME]: what others make of a file that jeprof-ctl wrote,
-// as one JSON document. pprof-format and speedscope are npm packages; the flame graph is opened in
-// Chromium, searched for NAME and zoomed.
+// formats.mjs pprof|speedscope|svg FILE [NAME]: what other programs make of a file that jeprof-ctl
+// wrote, as one JSON document. pprof-format and speedscope are npm packages; the flame graph is
+// opened in Chromium, searched for NAME, and zoomed.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -43,7 +43,7 @@ function pprof() {
 	};
 }
 
-// As its own command line opens a file.
+// Like its own command line opens a file.
 async function speedscope() {
 	const script = join(process.env.T, 'speedscope.js');
 	const bytes = readFileSync(file).toString('base64');

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// kubernetes.mjs FILE [CAPABILITY...]: what an API server would not take of the objects in FILE (an array, as
-// JSON): fields it does not know, values of another type, and what it checks beyond that of what we write.
-// A container may add these capabilities, all of them and no others. The schemas are those of the npm package
-// kubernetes-models, which let fields pass that they do not know: so those of an object are unknown that
-// they never look at.
+// kubernetes.mjs FILE [CAPABILITY...]: what an API server would reject in the objects of FILE (an
+// array, as JSON): unknown fields, values of another type, and what it checks beyond that in what
+// we write. A container may add these capabilities, all of them and no others. The schemas are
+// those of the npm package kubernetes-models, which accept unknown fields: so a field that
+// they never look at counts as unknown.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// names.mjs: names of C++, Rust and C as the page shortens them (web/name.js), a line for each that is
-// not as it should be, for tests/system/html.t.
+// names.mjs: C++, Rust and C names as the page shortens them (web/name.js); prints a line for each
+// that is wrong, for tests/system/html.t.
 
 import { shorten } from '../../web/name.js';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // page-leaks.mjs FILE [FOLDER]: what the page of `leaks -f html` shows and does, as one JSON
-// document, for tests/system/html.t. Pictures of it go to FOLDER.
+// document, for tests/system/html.t. Screenshots go to FOLDER.
 
 import { pathToFileURL } from 'node:url';
 import { Page } from './browser.mjs';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// page-serve.mjs URL FOLDER PID SOCKET OTHER [PICTURES]: what the page of `serve` shows and does, as
-// one JSON document, for tests/system/page.t. FOLDER has a token for each role (read, profile, control),
-// and gets what is downloaded. PID is a redis-server at SOCKET that can be profiled, OTHER a process that
-// cannot; it is ended meanwhile. Pictures go to PICTURES.
+// page-serve.mjs URL FOLDER PID SOCKET OTHER [PICTURES]: what the page of `serve` shows and does,
+// as one JSON document, for tests/system/page.t. FOLDER has a token for each role (read, profile,
+// control), and receives downloads. PID is a redis-server at SOCKET that can be profiled; OTHER is
+// a process that cannot, and that is ended meanwhile. Screenshots go to PICTURES.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const page = await Page.open(url);
 const seen = {};
 await page.keepFiles(folder);
 
-// --- what is done over and over ---
+// --- repeated actions ---
 
 const quoted = JSON.stringify;
 const text = (selector) => page.text(selector);
@@ -33,7 +33,7 @@ const shown = (selector) =>
 const contains = (selector, words) =>
 	`(document.querySelector(${quoted(selector)})?.textContent.includes(${quoted(words)}) ?? false)`;
 
-// A click where the element is, when it has come into sight.
+// Click on the element once it is in sight.
 async function click(selector) {
 	await until(
 		selector,
@@ -44,7 +44,7 @@ async function click(selector) {
 	await page.clickOn(selector);
 }
 
-// A state of the page is one that a reader would be shown: nothing of it may be faulty.
+// The page in a state that a reader would see: it may have no faults.
 const AUDIT = `(() => {
 	const faults = [];
 	const seen = (e) => e.checkVisibility();
@@ -86,7 +86,7 @@ const AUDIT = `(() => {
 	return faults;
 })()`;
 
-// Text against what is behind it, as WCAG has it; what is disabled may be faint.
+// The contrast of text, by the rules of WCAG; disabled elements may be faint.
 const CONTRAST = `(() => {
 	const canvas = new OffscreenCanvas(1, 1);
 	const context = canvas.getContext('2d', { willReadFrequently: true });
@@ -124,7 +124,7 @@ const CONTRAST = `(() => {
 seen.faults = [];
 seen.contrast = [];
 
-// Look at what is shown, wide and narrow, light and dark.
+// Look at the page, wide and narrow, light and dark.
 async function look(name) {
 	for (const wide of [1280, 390]) {
 		for (const dark of [false, true]) {
@@ -146,7 +146,7 @@ async function look(name) {
 	await page.settle();
 }
 
-// What the browser says of itself about answers that are errors is asked for: the others are not.
+// The browser's own messages about error responses are expected here; other complaints are not.
 function takeRefusals() {
 	const known = page.complaints.filter((said) => said.startsWith('Failed to load resource'));
 	page.complaints = page.complaints.filter((said) => !known.includes(said));
@@ -246,7 +246,7 @@ async function lists() {
 	await click('#pause');
 }
 
-// From the field to the process by keys alone. Each stop has to be seen.
+// From the field to the process by keys alone. Each stop must be visible.
 async function walks() {
 	await click('#filter');
 	await page.type(pid);
@@ -455,7 +455,7 @@ async function scrapes() {
 	seen.walked.push(await page.get('location.hash'), await page.get(shown('#processes')));
 }
 
-// One that was started without prof:true.
+// A process that was started without prof:true.
 async function samples() {
 	await visit(`#/process/${bare}`);
 	await until('it', contains('#process-title', `(${bare})`));
@@ -470,7 +470,7 @@ async function samples() {
 	await look('sampled');
 }
 
-// A process that ends while it is looked at is told to have ended.
+// A process that ends while it is shown is reported to have ended.
 async function loses() {
 	await visit(`#/process/${other}`);
 	await until('the other one', contains('#process-title', `(${other})`));
@@ -491,7 +491,7 @@ async function loses() {
 	seen.lost.away = await page.get(`!${shown('#problem')}`);
 }
 
-// Rows stay the same elements, and of 500 only what changed is touched.
+// Rows stay the same elements, and of 500 only those that changed are touched.
 async function crowds() {
 	seen.crowd = await page.get(`(async () => {
 		const real = window.fetch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// page-svg.mjs FILE EXPRESSION: what a flame graph of `report -f svg` does in a window of its own, as
+// page-svg.mjs FILE EXPRESSION: what a flame graph of `report -f svg` does in its own window, as
 // one JSON document, for tests/system/html.t.
 
 import { pathToFileURL } from 'node:url';

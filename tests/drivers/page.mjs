@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// page.mjs FILE EXPRESSION [FOLDER]: what a page of `report -f html` shows and does, as one
-// JSON document, for tests/system/html.t. EXPRESSION is what is searched for; without one the page
-// is only looked at. Pictures of it go to FOLDER.
+// page.mjs FILE EXPRESSION [FOLDER]: what a page of `report -f html` shows and does, as one JSON
+// document, for tests/system/html.t. EXPRESSION is searched for; without one, the page is only
+// looked at. Screenshots go to FOLDER.
 
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -32,7 +32,7 @@ const search = async (what) => {
 	await page.key('Enter');
 	return text('#matched');
 };
-// How many colours the canvas of a view has, and how much of it is the page's own.
+// The number of colours on the canvas of a view, and the share of the most frequent one.
 const drawn = (view) =>
 	page.get(`(() => {
 		const canvas = document.querySelector('#${view} canvas');
@@ -187,7 +187,7 @@ const names = (selector) =>
 const hash = () => page.get('location.hash');
 const view = () => page.get(`document.querySelector('#views [aria-pressed=true]').dataset.view`);
 
-// One function between its callers and what it calls: both ways by clicks.
+// One function between its callers and its callees: both ways by clicks.
 async function neighbours() {
 	await page.key('1');
 	await page.key('Escape');
@@ -218,7 +218,7 @@ async function neighbours() {
 	await page.key('Escape');
 }
 
-// The address has all that is chosen, and a copy of it shows the same.
+// The address contains all choices, and a copy of it shows the same.
 async function addresses() {
 	const all = async () => ({
 		view: await view(),
@@ -289,7 +289,7 @@ async function hostile() {
 	await page.load(home);
 }
 
-// Whatever is zoomed to, a row of the table is found, and / selects what was searched for before.
+// Whatever is zoomed in on, a row of the table is found, and / selects the previous search.
 async function finds() {
 	await page.key('1');
 	await page.key('Escape');
@@ -317,7 +317,7 @@ async function finds() {
 	];
 }
 
-// On a telephone: nothing lies beyond the right edge, and the table has names and figures in sight.
+// On a phone: nothing extends beyond the right edge, and the table has names and figures in sight.
 async function narrows() {
 	await page.resize(390, 800);
 	seen.narrow = {};
@@ -341,7 +341,7 @@ async function narrows() {
 	await page.get(`document.querySelector('[data-view=flame]').click()`);
 }
 
-// What a frame takes while the mouse goes over the graph and while it scrolls.
+// The duration of a frame while the mouse moves over the graph and while it scrolls.
 async function moves() {
 	const frames = await page.get(`(async () => {
 		const scroller = document.querySelector('${CANVAS}');
