@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Threads that are blocked in a system call: whatever we do to them, even if we are killed
-# meanwhile, the call returns what it returns without us, at the time when it does without us.
+# meanwhile, the call returns the same result at the same time as without us.
 # tests/drivers/calls-matrix has the details, and the control that shows that the test notices harm.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -126,7 +126,7 @@ done
 ctl_ok 'a namespace called core: diff' diff "$T/core.1" "$T/core.900"
 like "$out" 'inner < core::run' 'a namespace called core: its calls are shown'
 
-# --- no leak: memory that is replaced all the time ---
+# --- no leak: old blocks are replaced, and are seen from then on ---
 snapshot "$pid" # jemalloc and the C library keep some memory from the above
 series none 'no leak'
 ctl_ok 'no leak: leaks' leaks "$T"/none.*heap --json
@@ -137,7 +137,7 @@ like "$out" '^nothing is certain to leak, among [0-9]+ stacks? and what they hav
 assert_untouched "$pid" 'no leak: untouched'
 stop_target "$pid"
 
-# --- a leak, of which the rate is known ---
+# --- a leak whose rate is known ---
 start_victim leaky 10
 count_rounds "$T/rounds"
 series leak 'a leak'

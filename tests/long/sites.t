@@ -26,7 +26,7 @@ for run in $(seq 20); do
 	for i in 0 1 2; do
 		got=$(share "${functions[i]}" "$T/$run.heap")
 		wanted=$((now[i] * 1000 / total))
-	# The standard error for n samples: 1000 sqrt(share (1 - share) / n)
+		# The standard error for n samples: 1000 sqrt(share (1 - share) / n)
 		error=$(awk -v p="$wanted" -v n="$(awk 'NR == 2 { gsub(/[^0-9]/, "", $4); print $4 }' "$T/$run.heap")" \
 			'BEGIN { p /= 1000; print int(3000 * sqrt(p * (1 - p) / n)) + 2 }')
 		diag "run $run: ${functions[i]}: $got, $wanted in fact, within $error"

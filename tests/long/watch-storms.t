@@ -54,7 +54,7 @@ for p in "${pids[@]}"; do
 	assert_untouched "$p"
 done
 
-# --- a reader that is stopped, with no buffer but its own ---
+# --- a reader that is stopped, and fills only its own buffer ---
 start_watch still "${pids[@]}"
 kill -STOP "$watcher"
 storm 5000

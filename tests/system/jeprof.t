@@ -31,7 +31,7 @@ all()
 	same "$name --drop_negative" 3 "$program" "$heap" --base="$T/$name.base.heap" --drop_negative
 }
 
-# --- C++, with names that DWARF lists without their namespace; built in the background 
+# --- C++, whose names in DWARF lack their namespace; built in the background ---
 gtest=/usr/src/googletest/googletest
 g++ -std=c++17 -O2 -g -static-libstdc++ -static-libgcc -I"$gtest" -I"$gtest/include" -o "$T/gtest" \
 	"$gtest/src/gtest-all.cc" "$gtest/src/gtest_main.cc" "$gtest/samples/sample1.cc" \

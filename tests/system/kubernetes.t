@@ -63,8 +63,8 @@ wrong "$pod.containers[0].ports[0].hostPort = 1" 'a port of the host' 'a port of
 wrong '(.[] | select(.kind == "Service")).spec.selector = {"a": "b"}' 'it selects nothing' 'a service of nothing'
 
 # --- the running pod ---
-# It has a library that allocates in a function that only its file names; after an update, no path
-# leads to it.
+# With a library that allocates in a function whose name only its file has; after an update, no path
+# leads to that file.
 cc -shared -fPIC -O1 -o "$T/held.so" -x c - <<'END' || bail_out 'no compiler'
 #include <stdlib.h>
 char *volatile held;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: profiles of a real redis, requested like scrapers do, are accepted by google/pprof, the
+# serve: profiles of a real redis, as scrapers request them, are accepted by google/pprof, the
 # library that they use to read them, and keep the rules of each scraper (tests/gate/scraped.t has
 # more of those).
 # shellcheck source=tests/lib.sh

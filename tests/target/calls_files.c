@@ -262,7 +262,7 @@ static bool do_open(struct call_case *c)
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* --- asynchronous I/O ----------------------------------------------------------------- */
+/* --- asynchronous I/O ---------------------------------------------------------------- */
 
 static aio_context_t aio;
 

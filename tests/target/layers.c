@@ -2,7 +2,7 @@
 /*
  * layers DEVICE FOLDER LIBRARY PROGRAM [ARGUMENTS...]: as any user may, serves LIBRARY from its own
  * file system (FUSE, DEVICE is /dev/fuse), in its own namespaces, hides that below an overlayfs,
- * and becomes PROGRAM with the library preloaded from there. FOLDER contains the empty folders
+ * and becomes PROGRAM with the library preloaded from there. FOLDER contains the folders
  * served, empty and seen. Root needs no namespaces for this, and creates none.
  */
 #include "tests/target/fuse.h"
