@@ -16,7 +16,7 @@ export MALLOC_CONF=$PROF,lg_prof_sample:17
 # value NAME: print a value of the target
 value()
 {
-	"$CTL" "${patient[@]}" get "$pid" "$1" -q
+	"$CTL" "${patient[@]}" get "$pid" "$1" -q 2>"$T/value.err" || diag "$(<"$T/value.err")" >&2
 }
 
 # --- another sample rate ---
