@@ -136,7 +136,6 @@ static void pager_begin(struct pager *pager, const struct args *args, int fd, ui
 					       "LESSKEYIN_SYSTEM", "LESS_SHELL_LINES",
 					       "LESSHISTFILE" };
 	struct out_size terminal = out_size();
-	bool secure = has_borrowed_rights();
 	const char *name = pager_command();
 	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)name, NULL };
 	char *const less[] = { (char *)"less", NULL };
@@ -144,11 +143,13 @@ static void pager_begin(struct pager *pager, const struct args *args, int fd, ui
 		.program = "less", .argv = less, .out = STDOUT_FILENO, .err = STDERR_FILENO
 	};
 	int ends[2];
+	bool secure;
 	pid_t pid;
 
 	if (!terminal.lines || args->no_pager || !name || !is_long(fd, bytes, terminal) ||
 	    pipe2(ends, O_CLOEXEC))
 		return;
+	secure = has_borrowed_rights();
 	setenv("LESS", "FRX", secure);
 	setenv("LV", "-c", 0);
 	if (secure) {

@@ -186,6 +186,29 @@ struct command {
 			"in a format: write at most N stacks, and all others as one", NULL \
 	}
 
+/* For commands that write one file. */
+#define OPTION_FORCE                                                                   \
+	{                                                                              \
+		"force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL \
+	}
+
+/* For commands that look up names (symbols/symbolize.h). */
+#define OPTION_ROOT                                                                               \
+	{                                                                                         \
+		"root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", \
+			NULL                                                                      \
+	}
+#define OPTION_TRUST_IMAGES                                                                    \
+	{                                                                                      \
+		"trust-images", 0, VALUE(FLAG, trust_images), NULL,                            \
+			"take names from files that cannot be verified to be the mapped ones", \
+			NULL                                                                   \
+	}
+#define OPTION_NO_CACHE                                                                     \
+	{                                                                                   \
+		"no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL \
+	}
+
 /* For commands that show what holds memory (profile/fold.h). */
 #define OPTION_NO_FOLD                                                                          \
 	{                                                                                       \

@@ -28,12 +28,12 @@ static const struct option_def options_of_dump[] = {
 	  "convert it to pprof, folded, html, svg, ... (as it is)",
 	  report_formats + REPORT_FORMATS_ONLY },
 	OPTION_MAX_STACKS,
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_NO_CACHE,
 	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
 	  "have the process write it itself, to PATH or by its own prefix", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
 	{ "if-active", 0, VALUE(FLAG, if_active), NULL, "fail while prof.active is false", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	{ .name = NULL },
 };
 

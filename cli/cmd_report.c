@@ -29,7 +29,7 @@ static const struct option_def options_of_report[] = {
 	OPTION_MAX_STACKS,
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "write to FILE (stdout), in the format of its suffix", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	{ "save", 0, VALUE(FILE, save), "FILE", "with a process: keep its profile in FILE", NULL },
 	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up even several profiles of one process", NULL },
 	{ "base", 0, VALUE(FILE, base), "FILE", "subtract the profile in FILE", NULL },
@@ -40,10 +40,9 @@ static const struct option_def options_of_report[] = {
 	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
 	  "only what one thread of the profile allocated, or all threads of that name", NULL },
 	OPTIONS_OF_TABLES,
-	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "take names from files that cannot be verified to be the mapped ones", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_ROOT,
+	OPTION_TRUST_IMAGES,
+	OPTION_NO_CACHE,
 	{ .name = NULL },
 };
 
@@ -90,14 +89,13 @@ static const struct option_def options_of_convert[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "write this format instead of that of OUT's suffix", report_formats },
 	OPTION_MAX_STACKS,
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	{ "inuse-objects", 0, VALUE(FLAG, inuse_objects), NULL,
 	  "count objects, in formats that hold only one count", NULL },
 	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
 	  "keep calls within malloc and the like", NULL },
-	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "take names from files that cannot be verified to be the mapped ones", NULL },
+	OPTION_ROOT,
+	OPTION_TRUST_IMAGES,
 	{ .name = NULL },
 };
 
@@ -132,11 +130,10 @@ static const struct option_def options_of_diff[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE", "write it to FILE (stdout)", NULL },
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
-	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "take names from files that cannot be verified to be the mapped ones", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_FORCE,
+	OPTION_ROOT,
+	OPTION_TRUST_IMAGES,
+	OPTION_NO_CACHE,
 	{ .name = NULL },
 };
 
@@ -180,16 +177,16 @@ static int run_apart_diff(const void *ctx, struct err *err)
 static int run_diff(const struct args *given, struct err *err)
 {
 	struct args line = *given, *args = &line;
-	struct diff_job diff_job = { .args = args };
+	struct diff_job job = { .args = args };
 	const struct apart apart = {
 		.inputs = args->words,
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
 		.n_outputs = args_to_file(args),
 		.paged = true,
-		.symbols = &diff_job.symbols,
+		.symbols = &job.symbols,
 		.run = run_apart_diff,
-		.ctx = &diff_job,
+		.ctx = &job,
 	};
 	unsigned int several;
 
@@ -202,7 +199,7 @@ static int run_diff(const struct args *given, struct err *err)
 		return growth_formats(args->report_format, &several, err)
 			       ? -1
 			       : err_raise(err, ERROR_ONE_FORMAT);
-	if (report_symbols(args, &diff_job.symbols, err))
+	if (report_symbols(args, &job.symbols, err))
 		return -1;
 	return apart_run(args, &apart, err);
 }
@@ -230,16 +227,15 @@ static const struct option_def options_of_leaks[] = {
 	  "text, json (the same as --json) or html (text)", formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE", "write the page to FILE.html (stdout)",
 	  NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
 	  "predict when the profile reaches SIZE (the limit of the process, if it still runs)",
 	  NULL },
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
-	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "take names from files that cannot be verified to be the mapped ones", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_ROOT,
+	OPTION_TRUST_IMAGES,
+	OPTION_NO_CACHE,
 	{ .name = NULL },
 };
 
@@ -579,20 +575,19 @@ static int read_format(const struct args *args, int *format, struct err *err)
 
 static int run_leaks(const struct args *args, struct err *err)
 {
-	struct leaks_job leaks_job = { .args = args };
+	struct leaks_job job = { .args = args };
 	const struct apart apart = {
 		.inputs = args->words,
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
 		.n_outputs = args_to_file(args),
 		.paged = true,
-		.symbols = &leaks_job.symbols,
+		.symbols = &job.symbols,
 		.run = run_apart_leaks,
-		.ctx = &leaks_job,
+		.ctx = &job,
 	};
 
-	return read_format(args, &leaks_job.format, err) ||
-			       report_symbols(args, &leaks_job.symbols, err) ||
+	return read_format(args, &job.format, err) || report_symbols(args, &job.symbols, err) ||
 			       apart_run(args, &apart, err)
 		       ? -1
 		       : 0;
@@ -613,11 +608,10 @@ const struct command cmd_leaks = {
 static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "write to FILE (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
-	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "take names from files that cannot be verified to be the mapped ones", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_TRUST_IMAGES,
+	OPTION_NO_CACHE,
 	OPTION_MAX_SIZE("a profile", "1G"),
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	{ .name = NULL },
 };
 

@@ -38,10 +38,10 @@ static const struct option_def options_of_sample[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "write to FILE (stdout), in the format of its suffix", NULL },
 	{ "save", 0, VALUE(FILE, save), "FILE", "also keep the profile in FILE", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	OPTIONS_OF_COUNTS,
 	OPTIONS_OF_TABLES,
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_NO_CACHE,
 	{ .name = NULL },
 };
 
@@ -187,9 +187,9 @@ static const struct option_def options_of_sites[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "write to FILE (stdout), in the format of its suffix", NULL },
 	{ "save", 0, VALUE(FILE, save), "FILE", "also keep the profile in FILE", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	OPTION_FORCE,
 	OPTIONS_OF_TABLES,
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
+	OPTION_NO_CACHE,
 	{ .name = NULL },
 };
 
