@@ -130,8 +130,6 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 		      uint64_t program)
 {
 	static const char gone[] = " (deleted)";
-	const unsigned int flags = (map->prot & MAP_R ? PF_R : 0) | (map->prot & MAP_W ? PF_W : 0) |
-				   (map->prot & MAP_X ? PF_X : 0);
 	size_t len = strlen(map->path);
 	unsigned char notes[HEAD_SIZE];
 	struct image_head head;
@@ -143,7 +141,7 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 	if (!img->path || !img->file)
 		return -1;
 	if (!read_head(img, first_mapping(maps, map), &head) ||
-	    !image_head_bias(&head, map->start, map->offset, flags, &img->bias))
+	    !image_head_bias(&head, map->start, map->offset, image_head_flags(map), &img->bias))
 		return 0;
 	if (set_extent(img, maps, map, &head))
 		return -1;

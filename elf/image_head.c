@@ -86,6 +86,12 @@ bool image_head_parse(struct image_head *head, void *bytes, size_t len)
 }
 
 /* Adjacent segments may share a page of the file: choose the one with the same flags. */
+unsigned int image_head_flags(const struct map *map)
+{
+	return (map->prot & MAP_R ? PF_R : 0) | (map->prot & MAP_W ? PF_W : 0) |
+	       (map->prot & MAP_X ? PF_X : 0);
+}
+
 bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
 		     unsigned int flags, uint64_t *bias)
 {

@@ -38,6 +38,9 @@ bool image_head_read(struct image_head *head, Elf *elf);
 /* The same from the first bytes of a file, if they include the program headers. */
 bool image_head_parse(struct image_head *head, void *bytes, size_t len);
 
+/* The flags of a segment (PF_*) that is mapped like this. */
+unsigned int image_head_flags(const struct map *map);
+
 /*
  * The offset from the file's addresses to those in memory, if file offset `offset` is mapped at
  * `start` with the flags `flags`. False when no segment contains that offset.

@@ -200,10 +200,8 @@ enum jemalloc_file_holds jemalloc_file_unpack(struct jemalloc_file **out, struct
 
 static bool bias_of(const struct jemalloc_file *file, const struct map *code, uint64_t *bias)
 {
-	unsigned int flags = (code->prot & MAP_R ? PF_R : 0) | (code->prot & MAP_W ? PF_W : 0) |
-			     (code->prot & MAP_X ? PF_X : 0);
-
-	return image_head_bias(&file->head, code->start, code->offset, flags, bias);
+	return image_head_bias(&file->head, code->start, code->offset, image_head_flags(code),
+			       bias);
 }
 
 bool jemalloc_file_is_loaded(const struct jemalloc_file *file, const struct maps *maps,
