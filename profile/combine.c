@@ -34,11 +34,6 @@ static void close_combine(struct combine *c)
 	hashmap_fini(&c->stacks);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
 /* FNV-1a: the same in every run. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -102,7 +97,7 @@ static int move_addresses(struct combine *c, struct err *err)
 	for (size_t i = 0; i < into->n_addresses; i++) {
 		if (hashmap_get(&known, into->addresses[i].pc) == HASHMAP_NONE &&
 		    !hashmap_put(&known, into->addresses[i].pc, (uint32_t)i))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_addresses; i++) {
 		const struct profile_address *a = &c->other->addresses[i];
@@ -118,7 +113,7 @@ static int move_addresses(struct combine *c, struct err *err)
 		if (into->n_addresses == PROFILE_NONE ||
 		    !vec_grow(into->addresses, c->addresses_room, into->n_addresses) ||
 		    !hashmap_put(&known, pc, (uint32_t)into->n_addresses))
-			return no_memory(err);
+			return err_no_memory(err);
 		c->address[i] = (uint32_t)into->n_addresses;
 		into->addresses[into->n_addresses++] = (struct profile_address){ .pc = pc };
 	}
@@ -134,7 +129,7 @@ static int move_threads(struct combine *c, struct err *err)
 
 	for (size_t i = 0; i < into->n_threads; i++) {
 		if (!hashmap_put(&known, into->threads[i].id, (uint32_t)i))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_threads; i++) {
 		const struct profile_thread *t = &c->other->threads[i];
@@ -145,7 +140,7 @@ static int move_threads(struct combine *c, struct err *err)
 			continue;
 		name = intern_add(into->text, t->name, strlen(t->name));
 		if (!name || !vec_grow(into->threads, c->threads_room, into->n_threads))
-			return no_memory(err);
+			return err_no_memory(err);
 		c->thread[i] = (uint32_t)into->n_threads;
 		into->threads[into->n_threads++] = (struct profile_thread){ t->id, name };
 	}
@@ -192,15 +187,15 @@ static int add_stack(struct combine *c, const struct profile_stack *from, struct
 	s.thread = from->thread == PROFILE_NONE ? PROFILE_NONE : c->thread[from->thread];
 	for (uint32_t i = 0; i < s.depth; i++) {
 		if (!vec_grow(p->frames, c->frames_room, p->n_frames + i))
-			return no_memory(err);
+			return err_no_memory(err);
 		p->frames[s.first + i] = c->address[c->other->frames[from->first + i]];
 	}
 	k = (struct stack_key){ p, p->frames + s.first, s.depth, s.thread };
 	if (p->n_stacks == HASHMAP_NONE || !vec_grow(p->stacks, c->stacks_room, p->n_stacks))
-		return no_memory(err);
+		return err_no_memory(err);
 	at = find(c, &k, (uint32_t)p->n_stacks);
 	if (at == HASHMAP_NONE)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (at == p->n_stacks) {
 		p->stacks[p->n_stacks++] = s;
 		p->n_frames += s.depth;
@@ -238,7 +233,7 @@ static int merge_names(struct combine *c, struct err *err)
 		return 0;
 	b = symbols_build_new(c->into->n_addresses);
 	if (!b)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; ours && i < ours->n_locations; i++)
 		copy_names(b, ours, i, i);
 	for (size_t i = 0; theirs && i < theirs->n_locations; i++)
@@ -266,13 +261,13 @@ static int combine(struct profile *into, const struct profile *other, double sig
 		return err_advise(err, FIX_COMBINE_ALIKE);
 	}
 	if (!c.delta || !c.address || !c.thread)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < into->n_stacks; i++) {
 		const struct profile_stack *s = &into->stacks[i];
 		const struct stack_key k = { into, into->frames + s->first, s->depth, s->thread };
 
 		if (find(&c, &k, (uint32_t)i) == HASHMAP_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	if (mapping_move(into, other, c.delta, err) || move_addresses(&c, err) ||
 	    move_threads(&c, err))

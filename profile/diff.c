@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
 static double growth(const struct profile_change *c)
 {
 	return c->after - c->before;
@@ -102,7 +97,7 @@ static int find_stacks(const struct profile_series *series, struct profile_diff 
 
 	out->v = calloc(series->all.n_stacks + 1, sizeof(*out->v));
 	if (!out->v || !lines)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
 		struct profile_change c = change_of(series, i);
 		size_t n = profile_stack_lines(&series->all, &series->all.stacks[i], false, lines,
@@ -116,7 +111,7 @@ static int find_stacks(const struct profile_series *series, struct profile_diff 
 		if (at != HASHMAP_NONE)
 			add(&out->v[at], &c);
 		else if (!hashmap_add(&by_calls, hash, (uint32_t)out->n))
-			return no_memory(err);
+			return err_no_memory(err);
 		else
 			out->v[out->n++] = c;
 	}
@@ -156,7 +151,7 @@ static int find_functions(const struct profile_series *series, struct profile_di
 
 	out->v = calloc(all->n_stacks + 1, sizeof(*out->v));
 	if (!out->v)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < all->n_stacks; i++) {
 		struct profile_change *c = &out->v[out->n];
 
@@ -195,7 +190,7 @@ static int test(struct profile_diff *stacks, struct profile_diff *functions, siz
 	_cleanup_(cleanup_free) bool *significant = calloc(n + 1, sizeof(*significant));
 
 	if (!p || !significant)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < stacks->n; i++)
 		p[i] = stacks->v[i].p = probability(&stacks->v[i]);
 	for (size_t i = 0; i < functions->n; i++)

@@ -132,11 +132,6 @@ static int compile(const char *what, const char *pattern, struct regex **re, str
 	return pattern ? regex_new(what, pattern, re, err) : 0;
 }
 
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
 /* --- the allocator --- */
 
 /* As profile_stack_start(), whose loop over every call of every stack would be slow. */
@@ -222,7 +217,7 @@ static int select_calls(struct profile_symbols *s, choose_fn *choose, struct reg
 		return 0;
 	matches = calloc(s->n_functions + 1, sizeof(*matches));
 	if (!matches)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < s->n_functions; i++)
 		matches[i] = regex_matches_name(re, s->functions[i].name);
 	for (size_t i = 0; i < s->n_locations; i++)
@@ -264,7 +259,7 @@ static int select_stacks(struct profile *p, struct regex *re, bool keep_matching
 		return 0;
 	matches = calloc(p->n_addresses + 1, sizeof(*matches));
 	if (!matches)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < p->n_addresses; i++)
 		matches[i] = p->symbols->locations[i].n && address_matches(p, i, re);
 	for (size_t i = 0; i < p->n_stacks; i++) {

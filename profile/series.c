@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
 static void clear_counts(struct profile *p)
 {
 	for (size_t i = 0; i < p->n_stacks; i++) {
@@ -29,11 +24,11 @@ int profile_series_add(struct profile_series *s, const struct profile *profile, 
 	size_t n;
 
 	if (!vec_grow(s->rows, s->room, s->n))
-		return no_memory(err);
+		return err_no_memory(err);
 	if (!s->all.text)
 		s->all.text = intern_new();
 	if (!s->all.text)
-		return no_memory(err);
+		return err_no_memory(err);
 	clear_counts(&s->all);
 	if (profile_merge(&s->all, profile, err))
 		return -1;
@@ -46,7 +41,7 @@ int profile_series_add(struct profile_series *s, const struct profile *profile, 
 	};
 	s->n++; /* the series frees a partial row */
 	if (!row->value || !row->variance)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		row->value[i] = s->all.stacks[i].value[s->type];
 		row->variance[i] = s->all.stacks[i].variance[s->type];

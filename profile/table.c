@@ -93,11 +93,6 @@ static bool add_to_stacks(struct building *b, const struct profile_line *lines, 
 	return true;
 }
 
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
 int profile_table_init(struct profile_table *out, const struct profile *profile,
 		       enum profile_type type, bool stacks, struct err *err)
 {
@@ -108,7 +103,7 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 
 	b.row = calloc(profile->symbols->n_functions + 1, sizeof(*b.row));
 	if (!b.row || !lines)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		size_t n;
 
@@ -118,14 +113,14 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 		if (!n)
 			continue;
 		if (stacks && !add_to_stacks(&b, lines, n))
-			return no_memory(err);
+			return err_no_memory(err);
 		got.total += b.stack->value[type];
 		got.variance += b.stack->variance[type];
 		got.whole += fabs(b.stack->value[type]);
 		got.n_stacks += b.stack->value[type] != 0;
 		for (size_t j = 0; j < n; j++) {
 			if (!add_row(&b, lines[j].function, j == 0))
-				return no_memory(err);
+				return err_no_memory(err);
 		}
 	}
 	if (!profile->difference)
