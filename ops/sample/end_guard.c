@@ -8,6 +8,7 @@
 #include "process/procfs.h"
 #include "process/thread.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct search {
 	const struct session *s;
 	uint64_t symbol, end; /* what it must be, 0 if unknown; what else it may be */
 	uint64_t slot, cleanup;
-	size_t n;
+	size_t n;     /* slots that may be it */
+	size_t freed; /* slots of the program, see look_at() */
 };
 
 static bool is_in_code(const struct image *img, uint64_t addr)
@@ -52,14 +54,18 @@ static int is_at(void *ctx, const char *name, const struct symbol *sym)
 /* glibc's struct pthread_key_struct: a sequence number, which is odd in use, and a function. */
 static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 {
+	if (f->n > 1 || f->freed > PTHREAD_KEYS_MAX) /* it will not be known */
+		return;
 	if (entry[0] % 2 == 0 || entry[0] > SEQ_MAX || !entry[1])
 		return;
 	if (entry[1] != f->end && !is_in_block(f->s, entry[1]) &&
 	    (f->symbol ? entry[1] != f->symbol : !is_in_code(f->s->je->image, entry[1])))
 		return;
 	/* A key of the program, whose values are freed by free(3)? That has a symbol. */
-	if (!f->symbol && image_each_symbol(f->s->je->image, is_at, &(uint64_t){ entry[1] }))
+	if (!f->symbol && image_each_symbol(f->s->je->image, is_at, &(uint64_t){ entry[1] })) {
+		f->freed++;
 		return;
+	}
 	f->n += f->slot != at + sizeof(entry[0]);
 	f->slot = at + sizeof(entry[0]);
 	f->cleanup = entry[1];
@@ -117,7 +123,7 @@ void end_guard_find(const struct session *s, uint64_t end, struct end_guard *gua
 	bool is_static = true;
 
 	*guard = (struct end_guard){ 0 };
-	/* Without a symbol, it is the only one in a library that contains only jemalloc. */
+	/* Without a symbol, it is the only such one in a library that contains only jemalloc. */
 	if (!f.symbol && !text_begins(text_file_name(s->je->image->path), "libjemalloc"))
 		return;
 	jemalloc_find_tsd(&tsd, s->je, s->proc.mm_pid);
@@ -132,7 +138,7 @@ void end_guard_find(const struct session *s, uint64_t end, struct end_guard *gua
 	for (size_t i = 0; is_static && i < images->n; i++)
 		if (images->v[i].is_main)
 			search_image(&f, &images->v[i]);
-	if (f.n == 1)
+	if (f.n == 1 && f.freed <= PTHREAD_KEYS_MAX)
 		*guard = (struct end_guard){ f.slot, f.cleanup, tsd.state };
 }
 
