@@ -113,8 +113,12 @@ static enum MHD_Result send_error(const struct reply_to *to, unsigned int status
 	char line[sizeof(((struct route *)NULL)->text) + 1];
 	struct MHD_Response *response;
 
-	snprintf(line, sizeof(line), "%s\n", text);
-	response = json ? error_json(status, text) : copied(line);
+	if (json) {
+		response = error_json(status, text);
+	} else {
+		snprintf(line, sizeof(line), "%s\n", text);
+		response = copied(line);
+	}
 	if (response && !add_error_headers(response, to->route, status, again)) {
 		MHD_destroy_response(response);
 		return MHD_NO;
