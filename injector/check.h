@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to injector/: checks made before any thread is stopped. */
+/* Private to injector/: what rules out a run, or a thread for it. */
 #ifndef INJECTOR_CHECK_H
 #define INJECTOR_CHECK_H
 

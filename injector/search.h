@@ -12,8 +12,7 @@
  */
 void tracer_main(struct tracer *t, pid_t controller);
 
-/* System calls, and the order in which threads are tried. */
-
+/* The order in which threads are tried, by their system calls. */
 enum rank { RANK_BEST, RANK_TIMED, RANK_RUNNING, RANK_RESTARTED, RANK_UNKNOWN, RANK_NEVER };
 struct candidate {
 	pid_t tid;
@@ -43,9 +42,7 @@ bool rank_never(long nr, const uint64_t args[6]);
  */
 bool rank_waits(long nr, const uint64_t args[6]);
 
-/* May this stopped thread be borrowed? */
-
-/* 0: yes; -1: no, and err says why (ERR_UNSAFE). */
+/* May this stopped thread be borrowed? ERR_UNSAFE: no, and why. */
 int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, struct err *err)
 	__must_check;
 
