@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * System calls of a confined child that was taken over: each acts on another process, on somebody's
- * file, or on the whole machine, using what the child holds. They only harm the process and the
- * program that the test created for this.
+ * System calls of a confined child that was taken over: each acts on another process, on a file, or
+ * on the whole machine, using what the child holds. They only harm the process and the program that
+ * the test created for this.
  */
 #ifndef TESTS_CARELESS_OVERTAKEN_CALLS_H
 #define TESTS_CARELESS_OVERTAKEN_CALLS_H

@@ -7,7 +7,7 @@
  *	mask	the borrowed thread's signals are not blocked
  *	setxid	the C library's internal signal 33 is blocked as well
  *	xstate	its extended state is not restored
- *	exec	nobody asks whether the process is still the same program, and
+ *	exec	it is not checked whether the process is still the same program, and
  *		whether a thread is its own; its memory is that of the pid
  *
  * The linker inserts the __wrap_ functions before the real ones (--wrap).

@@ -5,7 +5,7 @@
  * commas:
  *
  *	memory	what one process shows of a file is taken for all that map it
- *	files	a file belongs to whoever it says, wherever it is: names are kept from it, and
+ *	files	a file is what it says it is, wherever it is: names are kept from it, and
  *		from what the process TRUSTING_PID sees as its files
  *	offsets	each file is mapped in one piece, as a profile may claim
  *	dot	dot(1) keeps all our privileges except the user

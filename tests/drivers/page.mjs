@@ -261,7 +261,7 @@ async function addresses() {
 	seen.address.reset = await all();
 }
 
-// A fragment that somebody else made.
+// A fragment from elsewhere.
 async function hostile() {
 	const home = pathToFileURL(file).href;
 	const evil = [

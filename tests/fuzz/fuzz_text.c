@@ -28,7 +28,7 @@ static void check_safe(const char *raw, size_t size)
 	free(buf);
 }
 
-/* Read it like the kernel's list of control groups, whose names may come from somebody else. */
+/* Read it like the kernel's list of control groups, whose names other users may choose. */
 static void check_cgroup(const char *raw)
 {
 	char id[CONTAINER_ID_LEN + 1], uid[POD_UID_LEN + 1], *name = malloc(SMALL);

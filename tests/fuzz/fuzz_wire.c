@@ -125,7 +125,7 @@ static void start_all(struct state *s, bool failing)
 	}
 }
 
-/* A job that somebody else requested: not shared while it is being stopped, nor across a change. */
+/* A job of another client: not shared while it is being stopped, nor across a change. */
 static void check_shared(const struct state *s, const struct job *job)
 {
 	pid_t pid = job->ask.pid;

@@ -4,7 +4,7 @@
  * notice.
  *
  *	stop	stop it and let it go, as debuggers do
- *	anew	restart an interrupted call with its whole timeout
+ *	anew	restart an interrupted call with its full timeout
  *	old	PTRACE_ATTACH, which sends a SIGSTOP, and exit before it arrives
  *	eat	swallow one signal
  *	xmm, x87, mxcsr, gpr, flags, redzone, mask, gs: leave that state changed

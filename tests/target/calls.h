@@ -49,7 +49,7 @@ struct call_case {
 	bool (*prepare)(void);		   /* each round, in the victim, before the fork */
 	bool (*hold)(void);		   /* each round, in the helper, before the call */
 	bool (*release)(void);		   /* each round, in the helper */
-	bool shows_eintr;		   /* EINTR is visible when nobody hides the stop */
+	bool shows_eintr;		   /* EINTR is visible unless the stop is hidden */
 };
 
 /* calls_files.c, ...; each ends with a case without a name */

@@ -220,7 +220,7 @@ static void kind_leader(void)
 
 /* --- cancellation ---------------------------------------------------------------------- */
 
-static int full[2]; /* a pipe; the main thread is in write(2) on it, where nobody borrows it */
+static int full[2]; /* a pipe; the main thread is in write(2) on it, where it is not borrowed */
 
 static void cancelled(void *arg)
 {

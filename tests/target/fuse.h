@@ -32,8 +32,8 @@ typedef bool fuse_answers(const struct fuse_in_header *in, const struct fuse_rea
 
 /*
  * Serve it in a child, which is killed with this process; that also ends the mount, and releases
- * whoever waits for it. The file is `file`, or for NULL one that begins like an ELF file and
- * continues with zeros. Takes over `fd`; returns the child's pid.
+ * the processes that wait for it. The file is `file`, or for NULL one that begins like an ELF file
+ * and continues with zeros. Takes over `fd`; returns the child's pid.
  */
 pid_t fuse_serve(int fd, fuse_answers *answers, const struct fuse_file *file);
 

@@ -236,7 +236,7 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 	}
 	if (is("unwinder-unknown") && !strncmp(name, unwinders, strlen(unwinders)))
 		return ENOENT;
-	on = strcmp(name, "opt.prof_gdump") != 0; /* all is on, except what nobody should turn on */
+	on = strcmp(name, "opt.prof_gdump") != 0; /* all is on but what is dangerous */
 	if (is("compiler-unwinds") || is("libunwind-unwinds"))
 		on &= strncmp(name, unwinders, strlen(unwinders)) != 0 ||
 		      (is("libunwind-unwinds") && !strcmp(name, "config.prof_libunwind"));

@@ -6,9 +6,9 @@
  *
  * In its own user and mount namespace, it mounts a FUSE file system (fuse(4)), whose device is
  * DEVICE, on FOLDER. It also serves it, and answers all requests except READ. A child of it touches
- * the mapping, so the page stays locked while it waits to be read: whoever reads it from outside
- * sleeps in the kernel, where SIGKILL does not reach it, until the server exits. Prints "mapped"
- * when it is ready.
+ * the mapping, so the page stays locked while it waits to be read: a process that reads it from
+ * outside sleeps in the kernel, where SIGKILL does not reach it, until the server exits. Prints
+ * "mapped" when it is ready.
  */
 #include "tests/target/fuse.h"
 

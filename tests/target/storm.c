@@ -133,7 +133,7 @@ static void storm_huge(struct self *s)
 
 static void storm_dlopen(struct self *s)
 {
-	void *lib = dlopen("libanl.so.1", RTLD_NOW); /* small, and nobody else has loaded it */
+	void *lib = dlopen("libanl.so.1", RTLD_NOW); /* small, and not loaded yet */
 
 	if (!lib || !dlsym(lib, "getaddrinfo_a"))
 		FOUND(failed);

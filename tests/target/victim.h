@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define VICTIM_BEATS 64
-#define KEPT_ERRNO 77 /* victims set errno to this, to see that nobody else does */
+#define KEPT_ERRNO 77 /* victims set errno to this, to notice changes */
 
 struct board {
 	uint64_t ready;	   /* pid, once everything is set up */
@@ -49,7 +49,7 @@ void victim_nap(unsigned int ms);
 void *victim_rest(void *number);
 
 /*
- * Start a thread that nobody joins; return 0 or an error number. It is created detached: glibc's
+ * Start a thread that is never joined; return 0 or an error number. It is created detached: glibc's
  * pthread_detach(3) (2.36) looks at a thread that may have exited and be unmapped by then.
  */
 int victim_detached(void *(*work)(void *), void *arg);

@@ -38,18 +38,17 @@ static int setup(void **state)
 {
 	_cleanup_(look_end) struct look look;
 	const struct image *img;
+	const struct map *map;
 
 	(void)state;
 	assert_int_equal(known(1), 2);
 	look_at(&look, getpid());
 	img = images_find(&look.images, AT);
-	for (size_t i = 0; i < look.maps.n; i++) {
-		if (look.maps.v[i].start > AT || AT >= look.maps.v[i].end)
-			continue;
-		start = look.maps.v[i].start;
-		end = look.maps.v[i].end;
-		offset = look.maps.v[i].offset;
-	}
+	map = maps_find(&look.maps, AT);
+	assert_non_null(map);
+	start = map->start;
+	end = map->end;
+	offset = map->offset;
 	for (size_t i = 0; i < img->build_id_len; i++)
 		sprintf(build_id + 2 * i, "%02x", img->build_id[i]);
 	return scratch_make("cp $SELF whole && strip -s -o bare $SELF");

@@ -41,19 +41,17 @@ static int setup(void **state)
 {
 	_cleanup_(look_end) struct look look;
 	const struct image *img;
+	const struct map *map;
 
 	(void)state;
 	assert_int_equal(known(1), 2);
 	look_at(&look, getpid());
 	img = images_find(&look.images, PLACE);
-	for (size_t i = 0; i < look.maps.n; i++) {
-		const struct map *m = &look.maps.v[i];
-
-		if (m->start <= PLACE && PLACE < m->end)
-			self = (struct profile_mapping){ .start = m->start,
-							 .end = m->end,
-							 .offset = m->offset };
-	}
+	map = maps_find(&look.maps, PLACE);
+	assert_non_null(map);
+	self = (struct profile_mapping){ .start = map->start,
+					 .end = map->end,
+					 .offset = map->offset };
 	memcpy(self_id.bytes, img->build_id, img->build_id_len);
 	self_id.len = img->build_id_len;
 	assert_true(self.start && self_id.len == 20);
