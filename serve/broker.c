@@ -12,36 +12,9 @@
 
 /* --- log, counters and events --- */
 
-/* Refused requests are only counted: there may be many. */
-static void count(struct broker *b, const struct job *job, const struct result *r,
-		  enum wire_refusal refusal)
-{
-	struct api_own_op *op = &b->ops[job->ask.op];
-
-	if (refusal)
-		op->refused++;
-	else if (r->failed)
-		op->failed++;
-	else
-		op->ok++;
-	op->pause_us += r->pause_us;
-}
-
 void broker_add_event(struct broker *b, pid_t pid, struct event_text *text)
 {
 	events_add(&b->events, pid, text, events_time_us());
-}
-
-/*
- * A request for events is not an event itself, or no such request would ever wait. Neither is one
- * without a valid token: any client could push the other events out of the buffer.
- */
-static void add_operation(struct broker *b, enum wire_op op, const struct serve_event *e)
-{
-	struct event_text text;
-
-	if (op != WIRE_EVENTS && e->refusal != WIRE_UNKNOWN_PEER && audit_text(e, &text))
-		broker_add_event(b, e->pid, &text);
 }
 
 int broker_tell(struct broker *b, const struct job *job, const struct result *r,
@@ -62,12 +35,26 @@ int broker_tell(struct broker *b, const struct job *job, const struct result *r,
 		.pause_us = r->pause_us,
 		.took_ms = now_ms() - job->asked_ms,
 	};
+	struct api_own_op *op = &b->ops[job->ask.op];
+	struct event_text text;
 
-	if (!e.began)
-		count(b, job, r, refusal);
+	if (!e.began) {
+		if (refusal)
+			op->refused++;
+		else if (r->failed)
+			op->failed++;
+		else
+			op->ok++;
+		op->pause_us += r->pause_us;
+	}
 	clock_gettime(CLOCK_REALTIME, &e.time);
 	memcpy(e.comm, r->comm, sizeof(e.comm));
-	add_operation(b, job->ask.op, &e);
+	/*
+	 * A request for events is not an event itself, or no such request would ever wait. Neither
+	 * is one without a valid token: any client could push the other events out of the buffer.
+	 */
+	if (job->ask.op != WIRE_EVENTS && refusal != WIRE_UNKNOWN_PEER && audit_text(&e, &text))
+		broker_add_event(b, e.pid, &text);
 	return b->request->event(b->request->ctx, &e, err);
 }
 
@@ -131,8 +118,9 @@ static int close_content(struct job *job, struct err *err)
 	return 0;
 }
 
-static void describe_answer(struct job *job, const struct result *r)
+void broker_make_answer(struct job *job, const struct result *r)
 {
+	struct err why = ERR_INIT;
 	job->answer = (struct wire_to_front){
 		.kind = WIRE_ANSWER,
 		.code = r->failed ? r->err.code : ERR_NONE,
@@ -146,13 +134,6 @@ static void describe_answer(struct job *job, const struct result *r)
 		job->answer.format =
 			job->ask.flags & WIRE_TEXT_ERRORS ? WIRE_FORMAT_TEXT : WIRE_FORMAT_JSON;
 	memcpy(job->answer.name, r->name, sizeof(r->name));
-}
-
-void broker_make_answer(struct job *job, const struct result *r)
-{
-	struct err why = ERR_INIT;
-
-	describe_answer(job, r);
 	if (job->content >= 0 && close_content(job, &why))
 		job->answer.code = why.code, job->answer.bytes = 0;
 }

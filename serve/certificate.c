@@ -27,12 +27,13 @@ static void pem_fini(struct pem *pem)
  * A user who can write to the client CA file can let any client in, and one who can read the key
  * can impersonate this host. A group may read the key, as Debian's ssl-cert does.
  */
-static int open_file(const char *path, bool secret, size_t *n, struct err *err)
+static int read_file(const char *path, bool secret, struct pem *pem, struct err *err)
 {
 	static const struct config_kind kind = { ERROR_PEM_UNREADABLE, ERROR_PEM_NOT_OURS,
 						 FIX_CHMOD_PEM };
 	struct stat st;
 	_cleanup_(cleanup_close) int fd = config_open(path, &kind, &st, err);
+	ssize_t got;
 
 	if (fd < 0)
 		return -1;
@@ -42,17 +43,7 @@ static int open_file(const char *path, bool secret, size_t *n, struct err *err)
 	}
 	if (st.st_size > WIRE_PEM_MAX)
 		return err_raise(err, ERROR_PEM_TOO_LONG, .path = path, .max = WIRE_PEM_MAX);
-	*n = (size_t)st.st_size;
-	return take_fd(fd);
-}
-
-static int read_file(const char *path, bool secret, struct pem *pem, struct err *err)
-{
-	_cleanup_(cleanup_close) int fd = open_file(path, secret, &pem->n, err);
-	ssize_t got;
-
-	if (fd < 0)
-		return -1;
+	pem->n = (size_t)st.st_size;
 	pem->text = malloc(pem->n + 1);
 	if (!pem->text)
 		return err_no_memory(err);
@@ -70,8 +61,7 @@ static int write_all(int fd, const void *bytes, size_t n, struct err *err)
 	return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "write");
 }
 
-/* To the front, an empty part means none was given: an empty CRL would admit revoked clients. */
-static int check_filled(const struct certificate *c, enum wire_pem of, size_t n, struct err *err)
+static int gather(const struct certificate *c, int *fd, struct err *err)
 {
 	static const enum error none[WIRE_PEMS] = {
 		[WIRE_PEM_CERTIFICATE] = ERROR_NO_CERTIFICATE,
@@ -79,12 +69,6 @@ static int check_filled(const struct certificate *c, enum wire_pem of, size_t n,
 		[WIRE_PEM_CLIENT_CA] = ERROR_NO_CLIENT_CA,
 		[WIRE_PEM_CLIENT_CRL] = ERROR_NO_CLIENT_CRL,
 	};
-
-	return n ? 0 : err_raise(err, none[of], .path = c->paths[of]);
-}
-
-static int gather(const struct certificate *c, int *fd, struct err *err)
-{
 	_cleanup_(cleanup_close) int file = -1;
 	struct wire_credentials head = { 0 };
 
@@ -93,9 +77,14 @@ static int gather(const struct certificate *c, int *fd, struct err *err)
 	for (int i = 0; i < WIRE_PEMS; i++) {
 		_cleanup_(pem_fini) struct pem pem = { 0 };
 
-		if (c->paths[i] && (read_file(c->paths[i], i == WIRE_PEM_KEY, &pem, err) ||
-				    check_filled(c, (enum wire_pem)i, pem.n, err) ||
-				    write_all(file, pem.text, pem.n, err)))
+		if (!c->paths[i])
+			continue;
+		if (read_file(c->paths[i], i == WIRE_PEM_KEY, &pem, err))
+			return -1;
+		/* To the front, empty means not given: without a CRL it admits revoked clients. */
+		if (!pem.n)
+			return err_raise(err, none[i], .path = c->paths[i]);
+		if (write_all(file, pem.text, pem.n, err))
 			return -1;
 		head.bytes[i] = (uint32_t)pem.n;
 	}

@@ -63,13 +63,10 @@ static const char *place(const struct wire_to_broker *ask, char buf[PATH_SIZE])
 
 /* --- its recordings --- */
 
-/* Is it of the process that has this pid now? If that has ended, all runs of the pid count. */
-static bool is_of(struct json_object *doc, pid_t pid, uint64_t start_time)
-{
-	return api_run_pid(doc) == pid && (!start_time || api_run_start_time(doc) == start_time);
-}
-
-/* All of its runs, the newest first: an array. */
+/*
+ * All runs of the process that has this pid now, the newest first: an array. If it has ended, all
+ * runs of the pid count.
+ */
 static int runs_of(const struct work *w, struct json_object **found, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *all = NULL;
@@ -86,7 +83,8 @@ static int runs_of(const struct work *w, struct json_object **found, struct err 
 	for (size_t i = 0; i < json_object_array_length(all); i++) {
 		struct json_object *doc = json_object_array_get_idx(all, i);
 
-		if (is_of(doc, pid, start_time))
+		if (api_run_pid(doc) == pid &&
+		    (!start_time || api_run_start_time(doc) == start_time))
 			json_object_array_add(*found, json_object_get(doc));
 	}
 	return 0;
@@ -146,27 +144,19 @@ struct json_object *compat_began(const struct wire_to_broker *ask, struct json_o
 	return answer;
 }
 
-/* The number of another run of this process; 0: none, so this one has begun or failed. */
-static uint64_t start(const struct work *w, struct result *r, int *failed, struct err *err)
-{
-	uint64_t other = store_find(w->runs, w->ask->pid, 0);
-
-	if (other)
-		return other;
-	*failed = run_do_record(w, r, err);
-	return *failed && !r->began && err->ids[0] == ERROR_RUN_AT_WORK
-		       ? store_find(w->runs, w->ask->pid, 0)
-		       : 0;
-}
-
 int compat_mesos_start(const struct work *w, struct result *r, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
-	int failed = 0;
-	uint64_t other = start(w, r, &failed, err);
+	uint64_t other = store_find(w->runs, w->ask->pid, 0);
 
-	if (!other)
-		return failed;
+	if (!other) {
+		int failed = run_do_record(w, r, err);
+
+		if (failed && !r->began && err->ids[0] == ERROR_RUN_AT_WORK)
+			other = store_find(w->runs, w->ask->pid, 0);
+		if (!other)
+			return failed;
+	}
 	return store_load(w->runs, other, &doc, err)
 		       ? -1
 		       : answer_json(w, compat_began(w->ask, doc, true), err);
@@ -195,24 +185,13 @@ static struct json_object *stopped(const struct wire_to_broker *ask, uint64_t id
 	return answer;
 }
 
-static int read_active(const struct work *w, struct result *r, bool *active, struct err *err)
-{
-	static const char *const name = "prof.active";
-	struct ops_value value = { 0 };
-	struct ops_cost cost = { 0 };
-
-	if (ops_get(w->ask->pid, &name, 1, &w->options, &value, &cost, err))
-		return -1;
-	operate_cost(r, &cost);
-	*active = !value.ret && value.v.b;
-	return 0;
-}
-
 /* The broker has stopped the running one, ask->run, and waited for its end. */
 int compat_mesos_stop(const struct work *w, struct result *r, struct err *err)
 {
+	static const char *const name = "prof.active";
+	struct ops_value active = { 0 };
+	struct ops_cost cost = { 0 };
 	struct known known;
-	bool active = false;
 
 	if (look(w, w->ask->run, &known, err))
 		return -1;
@@ -220,9 +199,10 @@ int compat_mesos_stop(const struct work *w, struct result *r, struct err *err)
 		return answer_json(w, stopped(w->ask, w->ask->run), err);
 	if (known.running)
 		return err_raise(err, ERROR_RUN_GOES_ON, .number = (int64_t)known.running);
-	if (read_active(w, r, &active, err))
+	if (ops_get(w->ask->pid, &name, 1, &w->options, &active, &cost, err))
 		return -1;
-	if (active)
+	operate_cost(r, &cost);
+	if (!active.ret && active.v.b)
 		return err_raise(err, ERROR_ACTIVE_ALREADY, .pid = w->ask->pid, .comm = r->comm);
 	return known.done ? answer_json(w, stopped(w->ask, known.done), err)
 			  : err_raise(err, ERROR_NO_RUN, .number = 0);
@@ -289,24 +269,13 @@ static void set_value(struct json_object *doc, const char *path, const struct op
 	}
 }
 
-static void set_jemalloc(struct json_object *doc, pid_t pid, const struct ops_value *values)
-{
-	char conf[OPS_TEXT_SIZE] = "";
-	struct err ignored;
-
-	if (proc_getenv(pid, "MALLOC_CONF", conf, sizeof(conf), &ignored))
-		conf[0] = '\0';
-	json_set_text(doc, "jemalloc.malloc_conf.environment", conf);
-	set_value(doc, "jemalloc.malloc_conf.build_options", &values[0]);
-	set_value(doc, "jemalloc.profiling_enabled", &values[1]);
-	set_value(doc, "jemalloc.profiling_active", &values[2]);
-}
-
 int compat_mesos_state(const struct work *w, struct result *r, struct err *err)
 {
 	static const char *const names[] = { "config.malloc_conf", "config.prof", "prof.active" };
 	struct ops_value values[3] = { 0 };
+	char conf[OPS_TEXT_SIZE] = "";
 	struct json_object *doc;
+	struct err ignored;
 	struct known known;
 	uint64_t id;
 	int failed;
@@ -325,8 +294,14 @@ int compat_mesos_state(const struct work *w, struct result *r, struct err *err)
 	if (id)
 		json_set(doc, "memory_profiler.current_run.remaining_seconds",
 			 json_object_new_double((double)known.remaining_ms / 1000));
-	if (!failed)
-		set_jemalloc(doc, w->ask->pid, values);
+	if (failed)
+		return answer_json(w, doc, err);
+	if (proc_getenv(w->ask->pid, "MALLOC_CONF", conf, sizeof(conf), &ignored))
+		conf[0] = '\0';
+	json_set_text(doc, "jemalloc.malloc_conf.environment", conf);
+	set_value(doc, "jemalloc.malloc_conf.build_options", &values[0]);
+	set_value(doc, "jemalloc.profiling_enabled", &values[1]);
+	set_value(doc, "jemalloc.profiling_active", &values[2]);
 	return answer_json(w, doc, err);
 }
 

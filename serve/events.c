@@ -102,15 +102,6 @@ static struct waiter *find(struct events *e, uint64_t id)
 	return NULL;
 }
 
-/* If the clock was set back before a restart, new ids are smaller: then all events are new. */
-static void begin_at(const struct events *e, struct waiter *w)
-{
-	if (!(w->ask.flags & WIRE_HAS_SINCE))
-		w->ask.since = e->last;
-	w->lost = w->ask.since < e->gone || w->ask.since > e->last;
-	w->since = w->seen = w->lost ? e->gone : w->ask.since;
-}
-
 bool events_wait(struct events *e, const struct wire_to_broker *ask, const struct serve_peer *peer,
 		 uint64_t now_ms)
 {
@@ -125,7 +116,11 @@ bool events_wait(struct events *e, const struct wire_to_broker *ask, const struc
 		.asked_ms = now_ms,
 		.until_ms = now_ms + (uint64_t)ask->seconds * 1000,
 	};
-	begin_at(e, w);
+	if (!(ask->flags & WIRE_HAS_SINCE))
+		w->ask.since = e->last;
+	/* If the clock was set back before a restart, new ids are smaller: all events are new. */
+	w->lost = w->ask.since < e->gone || w->ask.since > e->last;
+	w->since = w->seen = w->lost ? e->gone : w->ask.since;
 	return true;
 }
 
@@ -153,21 +148,16 @@ static bool has_some(const struct events *e, struct waiter *w)
 	return false;
 }
 
-/* Events it has yet to get were dropped before the front could take an answer. */
-static void look_back(const struct events *e, struct waiter *w)
-{
-	if (w->since >= e->gone)
-		return;
-	w->lost = true;
-	w->since = w->seen = e->gone;
-}
-
 struct waiter *events_due(struct events *e, uint64_t now_ms)
 {
 	for (size_t i = 0; i < WAITERS_MAX; i++) {
 		struct waiter *w = &e->waiters[i];
 
-		look_back(e, w);
+		/* Events it has yet to get were dropped before the front could take an answer. */
+		if (w->since < e->gone) {
+			w->lost = true;
+			w->since = w->seen = e->gone;
+		}
 		if (w->id && (w->lost || has_some(e, w) || now_ms >= w->until_ms))
 			return w;
 	}
@@ -200,18 +190,6 @@ static void print_lost(FILE *out, const struct events *e, const struct waiter *w
 		e->gone, date, e->gone % 1000000, w->ask.since);
 }
 
-static size_t print_event(FILE *out, const struct event *event, enum wire_role role)
-{
-	int n = fprintf(out, "{\"id\":%" PRIu64, event->id);
-
-	for (enum wire_role i = WIRE_ROLE_READ; i <= role; i++) {
-		if (event->text.for_role[i])
-			n += fprintf(out, ",%s", event->text.for_role[i]);
-	}
-	n += fprintf(out, "}\n");
-	return (size_t)n;
-}
-
 bool events_answer(const struct events *e, const struct waiter *w, FILE *out, uint64_t *next)
 {
 	bool some = w->lost;
@@ -228,7 +206,12 @@ bool events_answer(const struct events *e, const struct waiter *w, FILE *out, ui
 		*next = event->id;
 		if (!is_for(event, w))
 			continue;
-		bytes += print_event(out, event, w->peer.role);
+		bytes += (size_t)fprintf(out, "{\"id\":%" PRIu64, event->id);
+		for (enum wire_role role = WIRE_ROLE_READ; role <= w->peer.role; role++) {
+			if (event->text.for_role[role])
+				bytes += (size_t)fprintf(out, ",%s", event->text.for_role[role]);
+		}
+		bytes += (size_t)fprintf(out, "}\n");
 		some = true;
 	}
 	return some;

@@ -132,28 +132,24 @@ static int tell_rule(struct broker *b, size_t i, const struct feed_message *m, s
 	return b->request->event(b->request->ctx, &e, err);
 }
 
-static void take_message(struct broker *b, size_t i, struct feed_message *m)
-{
-	const struct serve_request *r = b->request;
-	struct err ignored = ERR_INIT;
-
-	if (m->kind == FEED_READY)
-		r->watching(r->ctx, rule_of(b, i), m->number);
-	if (m->kind == FEED_EVENT && rule_of(b, i))
-		(void)!tell_rule(b, i, m, &ignored);
-	if (m->kind == FEED_EVENT && m->text.for_role[WIRE_ROLE_READ])
-		broker_add_event(b, m->pid, &m->text);
-	if (m->kind == FEED_WARNING)
-		broker_caution(b, &m->warning);
-	feed_message_fini(m);
-}
-
 static void hear(struct broker *b, size_t i)
 {
+	const struct serve_request *r = b->request;
 	struct feed_message m;
 
-	while (feed_hear(&b->feeds[i], now_ms(), &m))
-		take_message(b, i, &m);
+	while (feed_hear(&b->feeds[i], now_ms(), &m)) {
+		struct err ignored = ERR_INIT;
+
+		if (m.kind == FEED_READY)
+			r->watching(r->ctx, rule_of(b, i), m.number);
+		if (m.kind == FEED_EVENT && rule_of(b, i))
+			(void)!tell_rule(b, i, &m, &ignored);
+		if (m.kind == FEED_EVENT && m.text.for_role[WIRE_ROLE_READ])
+			broker_add_event(b, m.pid, &m.text);
+		if (m.kind == FEED_WARNING)
+			broker_caution(b, &m.warning);
+		feed_message_fini(&m);
+	}
 }
 
 void feeds_take(struct broker *b, const struct pollfd *fds)
@@ -178,15 +174,6 @@ void feeds_stop(const struct broker *b)
 		subprocess_stop(&b->feeds[i].process);
 }
 
-/* The watch has no target to restore. */
-static void wait_or_kill(const struct subprocess *process, uint64_t until_ms)
-{
-	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
-
-	if (!poll(&ended, 1, ms_until(until_ms)))
-		kill(process->pid, SIGKILL);
-}
-
 void feeds_end(struct broker *b, uint64_t until_ms)
 {
 	struct err ignored = ERR_INIT;
@@ -195,8 +182,11 @@ void feeds_end(struct broker *b, uint64_t until_ms)
 		struct feed *f = &b->feeds[i];
 
 		if (f->process.pidfd >= 0) {
-			if (!rule_of(b, i))
-				wait_or_kill(&f->process, until_ms);
+			struct pollfd ended = { .fd = f->process.pidfd, .events = POLLIN };
+
+			/* The watch has no target to restore. */
+			if (!rule_of(b, i) && !poll(&ended, 1, ms_until(until_ms)))
+				kill(f->process.pid, SIGKILL);
 			(void)feed_take(f, now_ms(), &ignored);
 		}
 		hear(b, i);

@@ -27,16 +27,6 @@
 
 /* --- addresses --- */
 
-static bool is_loopback(const struct sockaddr_storage *a)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)a;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
-
-	if (a->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-}
-
 /* "127.0.0.1:19477", "[::1]:19477" */
 static void address_text(const struct sockaddr_storage *a, char text[SERVE_ADDRESS_SIZE])
 {
@@ -75,7 +65,14 @@ static void add_port(struct listeners *l, int fd, bool tls, char text[SERVE_ADDR
 static int check_reach(const struct sockaddr_storage *address, const char *text, bool tls,
 		       struct err *err)
 {
-	if (tls || is_loopback(address))
+	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+	bool loopback =
+		address->ss_family == AF_INET
+			? ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+			: address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+
+	if (tls || loopback)
 		return 0;
 	err_raise(err, ERROR_LISTEN_BEYOND_LOOPBACK, .text = text);
 	return err_advise(err, FIX_LISTEN_ON_LOOPBACK);
@@ -195,39 +192,26 @@ static int remove_left(const struct sockaddr_un *un, struct err *err)
 	return 0;
 }
 
-static int find_group(const char *name, gid_t *gid, struct err *err)
-{
-	const struct group *g = getgrnam(name);
-
-	if (!g)
-		return err_raise(err, ERROR_NO_SUCH_GROUP, .name = name);
-	*gid = g->gr_gid;
-	return 0;
-}
-
-/* No client may connect before the socket has its group and mode. */
-static int bind_socket(int fd, const struct sockaddr_un *un, gid_t gid, bool grouped)
-{
-	mode_t before = umask(0777);
-	int bound = bind(fd, (const struct sockaddr *)un, sizeof(*un));
-
-	umask(before);
-	if (bound || (grouped && lchown(un->sun_path, (uid_t)-1, gid)))
-		return -1;
-	return chmod(un->sun_path, grouped ? 0660 : 0600) || listen(fd, BACKLOG) ? -1 : 0;
-}
-
-static int make_at(const struct sockaddr_un *un, gid_t gid, bool grouped, struct listeners *l,
+static int make_at(const struct sockaddr_un *un, const struct group *group, struct listeners *l,
 		   struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	const char *path = un->sun_path;
 	struct stat st;
+	mode_t before;
+	int failed;
 
 	if (remove_left(un, err))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind_socket(fd, un, gid, grouped) || lstat(path, &st))
+	if (fd < 0)
+		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = path);
+	/* No client may connect before it has its group and mode. */
+	before = umask(0777);
+	failed = bind(fd, (const struct sockaddr *)un, sizeof(*un));
+	umask(before);
+	if (failed || (group && lchown(path, (uid_t)-1, group->gr_gid)) ||
+	    chmod(path, group ? 0660 : 0600) || listen(fd, BACKLOG) || lstat(path, &st))
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = path);
 	snprintf(l->path, sizeof(l->path), "%s", path);
 	l->inode = st.st_ino;
@@ -239,15 +223,15 @@ static int make_socket(struct listeners *l, const struct serve_request *r, struc
 {
 	_cleanup_(cleanup_close) int held = -1;
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	const struct group *group = r->group ? getgrnam(r->group) : NULL;
 	char path[PATH_MAX], lock[PATH_MAX];
-	gid_t gid = 0;
 	int failed;
 
-	if (r->group && find_group(r->group, &gid, err))
-		return -1;
+	if (r->group && !group)
+		return err_raise(err, ERROR_NO_SUCH_GROUP, .name = r->group);
 	if (r->socket)
 		snprintf(path, sizeof(path), "%s", r->socket);
-	else if (default_path(path, sizeof(path), r->group != NULL, err))
+	else if (default_path(path, sizeof(path), group != NULL, err))
 		return -1;
 	if (strlen(path) >= sizeof(un.sun_path))
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, ENAMETOOLONG, .path = path);
@@ -255,7 +239,7 @@ static int make_socket(struct listeners *l, const struct serve_request *r, struc
 	held = lock_path(path, lock, err);
 	if (held < 0)
 		return -1;
-	failed = make_at(&un, gid, r->group != NULL, l, err);
+	failed = make_at(&un, group, l, err);
 	unlink(lock);
 	snprintf(l->where, sizeof(l->where), "%s", path);
 	return failed;

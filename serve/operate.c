@@ -411,20 +411,12 @@ static enum wire_reason reason_of(const struct err *err)
 	}
 }
 
-/* The log names the process even if the operation failed. */
-static void find_comm(const struct work *w, struct result *r)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	struct err ignored;
-
-	if (w->ask->pid && !proc_open_at(&p, w->ask->pid, w->ask->start_time, &ignored))
-		memcpy(r->comm, p.status.comm, sizeof(r->comm));
-}
-
 int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
+	_cleanup_(proc_close) struct proc p = { 0 };
 	struct work *w = ctx;
 	struct result r = { .err = ERR_INIT };
+	struct err ignored;
 
 	broker_leave(w->broker, w->process);
 	w->options.stop_fd = stop_fd;
@@ -436,8 +428,10 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 		r.failed = operations[w->ask->op](w, &r, &r.err);
 	if (r.failed) {
 		r.reason = reason_of(&r.err);
-		if (!r.comm[0])
-			find_comm(w, &r);
+		/* The log names the process even if the operation failed. */
+		if (!r.comm[0] && w->ask->pid &&
+		    !proc_open_at(&p, w->ask->pid, w->ask->start_time, &ignored))
+			memcpy(r.comm, p.status.comm, sizeof(r.comm));
 		if (r.err.code != ERR_LOST && !r.began)
 			err_explain(&r.err);
 		if (!r.began && operate_say(w->ask, w->content, &r.err, err))

@@ -31,20 +31,6 @@ static int print(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
-/* Set job->answer, and job->content if there are events. */
-static void make(const struct broker *b, const struct waiter *w, struct job *job, struct result *r)
-{
-	struct poll poll = { &b->events, w, &job->run, false };
-
-	r->failed = memory_file_make(&job->content, &r->err) ||
-		    memory_file_fill(job->content, print, &poll, &r->err);
-	if (r->failed || !poll.some) {
-		cleanup_close(&job->content);
-		job->content = -1;
-	}
-	broker_make_answer(job, r);
-}
-
 static int answer(struct broker *b, struct waiter *w, struct err *err)
 {
 	struct result r = { .err = ERR_INIT };
@@ -53,9 +39,16 @@ static int answer(struct broker *b, struct waiter *w, struct err *err)
 			   .peer = w->peer,
 			   .asked_ms = w->asked_ms,
 			   .content = -1 };
+	struct poll poll = { &b->events, w, &job.run, false };
 	bool sent;
 
-	make(b, w, &job, &r);
+	r.failed = memory_file_make(&job.content, &r.err) ||
+		   memory_file_fill(job.content, print, &poll, &r.err);
+	if (r.failed || !poll.some) {
+		cleanup_close(&job.content);
+		job.content = -1;
+	}
+	broker_make_answer(&job, &r);
 	job.answer.id = w->id;
 	job.answer.role = w->peer.role;
 	sent = broker_send(b, &job.answer, job.answer.bytes ? job.content : -1);

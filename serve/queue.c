@@ -49,33 +49,29 @@ bool serve_peer_is_owner(const struct serve_peer *peer)
 	return peer->transport == WIRE_UNIX && peer->uid == geteuid();
 }
 
-/* One peer may fill three quarters of the queue. */
-static bool has_share(const struct queue *q, const struct serve_peer *peer)
-{
-	unsigned int n = 0;
-
-	for (size_t i = 0; i < JOBS_MAX; i++)
-		n += q->v[i].state == JOB_WAITING && serve_peer_is_same(&q->v[i].peer, peer);
-	return n < q->waiting - q->waiting / 4;
-}
-
-/* Long ones that would have to wait are refused: they would fill the queue. */
+/*
+ * Long ones that would have to wait are refused: they would fill the queue, of which one peer may
+ * fill three quarters.
+ */
 static bool is_full(const struct queue *q, const struct wire_to_broker *ask,
 		    const struct serve_peer *peer)
 {
-	size_t long_ones = 0, of_peer = 0;
+	size_t long_ones = 0, long_of_peer = 0, waiting_of_peer = 0;
 
-	for (size_t i = 0; takes_long(ask) && i < JOBS_MAX; i++) {
+	for (size_t i = 0; i < JOBS_MAX; i++) {
 		const struct job *job = &q->v[i];
+		bool of_peer = serve_peer_is_same(&job->peer, peer);
 
-		if (!takes_long(&job->ask) ||
+		waiting_of_peer += job->state == JOB_WAITING && of_peer;
+		if (!takes_long(ask) || !takes_long(&job->ask) ||
 		    (job->state != JOB_WAITING && job->state != JOB_RUNNING))
 			continue;
 		long_ones++;
-		of_peer += serve_peer_is_same(&job->peer, peer);
+		long_of_peer += of_peer;
 	}
 	return long_ones >= SERVE_WORKERS_MAX ||
-	       (of_peer >= LONG_OF_PEER && !serve_peer_is_owner(peer)) ||
+	       (long_of_peer >= LONG_OF_PEER && !serve_peer_is_owner(peer)) ||
+	       waiting_of_peer >= q->waiting - q->waiting / 4 ||
 	       queue_count(q, JOB_WAITING) >= q->waiting;
 }
 
@@ -162,7 +158,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		job->shared++;
 		return job;
 	}
-	job = is_full(q, ask, peer) || !has_share(q, peer) ? NULL : find_room(q);
+	job = is_full(q, ask, peer) ? NULL : find_room(q);
 	if (!job) {
 		cleanup_close(&addresses);
 		return NULL;
@@ -220,12 +216,6 @@ uint64_t queue_run_of(const struct queue *q, pid_t pid)
 	return 0;
 }
 
-/* A run that is being stopped is shown when it has ended. */
-static bool waits_for_run(struct queue *q, const struct wire_to_broker *ask)
-{
-	return wire_ends_run(ask->op) && queue_find_run(q, ask->run);
-}
-
 struct job *queue_next(struct queue *q)
 {
 	struct job *first = NULL;
@@ -235,7 +225,8 @@ struct job *queue_next(struct queue *q)
 
 		if (job->state == JOB_WAITING && (!first || job->number < first->number) &&
 		    has_worker(q, takes_long(&job->ask)) && !is_taken(q, job->ask.pid) &&
-		    !waits_for_run(q, &job->ask))
+		    /* a run that is being stopped is shown when it has ended */
+		    !(wire_ends_run(job->ask.op) && queue_find_run(q, job->ask.run)))
 			first = job;
 	}
 	return first;

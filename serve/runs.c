@@ -354,24 +354,6 @@ int run_do_show(const struct work *w, struct result *r, struct err *err)
 	return err_raise(err, ERROR_RUN_OF_RULE, .number = (int64_t)w->ask->run);
 }
 
-/* "run-1795651200.folded" */
-static void set_name(const struct work *w, struct result *r)
-{
-	snprintf(r->name, sizeof(r->name), "run-%" PRIu64 "%s%s", w->ask->run,
-		 w->ask->base || w->ask->flags & WIRE_GROWTH ? ".growth" : "",
-		 wire_suffix(w->ask->format));
-}
-
-static int copy(int from, int to, struct err *err)
-{
-	uint64_t bytes;
-
-	return memory_file_size(from, &bytes, err) ||
-			       output_copy(to, "the profile", from, bytes, 0, err)
-		       ? -1
-		       : 0;
-}
-
 int run_do_profile(const struct work *w, struct result *r, struct err *err)
 {
 	const struct wire_to_broker *ask = w->ask;
@@ -383,14 +365,20 @@ int run_do_profile(const struct work *w, struct result *r, struct err *err)
 		.out = w->content,
 	};
 	bool growth = ask->base || ask->flags & WIRE_GROWTH;
+	uint64_t bytes;
 
 	if (store_open_profile(w->runs, ask->run, false, request.format != NULL, &profile, err) ||
 	    (growth && store_open_profile(w->runs, ask->base ? ask->base : ask->run, !ask->base,
 					  true, &base, err)))
 		return -1;
-	set_name(w, r);
-	if (!request.format)
-		return copy(profile, w->content, err);
+	/* "run-1795651200.folded" */
+	snprintf(r->name, sizeof(r->name), "run-%" PRIu64 "%s%s", ask->run, growth ? ".growth" : "",
+		 wire_suffix(ask->format));
+	if (!request.format) {
+		if (memory_file_size(profile, &bytes, err))
+			return -1;
+		return output_copy(w->content, "the profile", profile, bytes, 0, err);
+	}
 	request.profile = profile;
 	request.base = base;
 	return ops_convert(&request, &w->options, err);

@@ -221,22 +221,6 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 
 /* --- operations --- */
 
-/* Make the pipe by which a run reports that it has begun. */
-static int prepare_run(struct broker *b, struct job *job, struct work *work, struct err *err)
-{
-	int ends[2];
-
-	if (!wire_is_run(job->ask.op) || compat_is_open(&job->ask))
-		return 0;
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
-		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
-	job->run = store_next(&b->runs);
-	job->began_fd = ends[0];
-	work->began_fd = ends[1];
-	work->run = job->run;
-	return 0;
-}
-
 static int start(struct broker *b, struct job *job, struct err *err)
 {
 	const struct api_own_metrics own = {
@@ -264,7 +248,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.broker = b,
 		.process = &job->process,
 	};
-	int ret;
+	int ends[2], ret;
 
 	if (job->peer.transport == WIRE_UNIX)
 		snprintf(by, sizeof(by), "uid %u", job->peer.uid);
@@ -272,9 +256,17 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		snprintf(by, sizeof(by), "%s", job->peer.name);
 	else
 		snprintf(by, sizeof(by), "certificate %s", job->peer.subject);
-	if (memory_file_make(&job->content, err) || prepare_run(b, job, &work, err))
+	if (memory_file_make(&job->content, err))
 		return -1;
 	work.content = job->content;
+	if (wire_is_run(job->ask.op) && !compat_is_open(&job->ask)) {
+		/* By this pipe it reports that it has begun. */
+		if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+			return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
+		job->run = work.run = store_next(&b->runs);
+		job->began_fd = ends[0];
+		work.began_fd = ends[1];
+	}
 	ret = subprocess_start(&job->process, operate_run, &work, err);
 	cleanup_close(&work.began_fd);
 	return ret;
@@ -362,35 +354,20 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 	return start_all(b, err); /* before the next request is queued */
 }
 
-static void take_closed(struct broker *b, uint64_t number)
-{
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->v[i].number == number) {
-			b->v[i] = b->v[--b->n];
-			return;
-		}
-	}
-}
-
-static int take_ready(struct broker *b, struct err *err)
-{
-	b->front.ready = true;
-	if (b->announced)
-		return 0;
-	b->announced = true;
-	if (b->request->ready(b->request->ctx, b->listeners.where, err))
-		return -1;
-	listen_notify("READY=1");
-	return 0;
-}
-
 static int take_message(struct broker *b, const struct wire_to_broker *m, int fd, struct err *err)
 {
 	struct job *job;
 
 	switch (m->kind) {
 	case WIRE_READY:
-		return take_ready(b, err);
+		b->front.ready = true;
+		if (b->announced)
+			return 0;
+		b->announced = true;
+		if (b->request->ready(b->request->ctx, b->listeners.where, err))
+			return -1;
+		listen_notify("READY=1");
+		return 0;
 	case WIRE_ASK:
 		backoff_reset(&b->restart); /* it works */
 		return take_ask(b, m, fd, err);
@@ -404,7 +381,12 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 		return take_loaded(b, (enum wire_loaded)m->id, err);
 	case WIRE_CLOSED:
 	default:
-		take_closed(b, m->connection);
+		for (size_t i = 0; i < b->n; i++) {
+			if (b->v[i].number == m->connection) {
+				b->v[i] = b->v[--b->n];
+				break;
+			}
+		}
 		return 0;
 	}
 }
@@ -550,19 +532,6 @@ static void catch_up(struct broker *b)
 
 /* --- killed runs --- */
 
-static void start_repair(struct broker *b)
-{
-	const struct repair_work work = {
-		.broker = b,
-		.runs = &b->runs,
-		.options = b->options,
-	};
-	struct err why = ERR_INIT;
-
-	if (*b->runs.path && repair_start(&b->repair, &work, &why))
-		broker_caution(b, &why);
-}
-
 static void take_repair(struct broker *b)
 {
 	struct err why = ERR_INIT;
@@ -587,17 +556,18 @@ static int take_jobs(struct broker *b, const struct pollfd *fds, const size_t *j
 	return 0;
 }
 
-static bool is_late(const struct broker *b)
-{
-	return !b->front.ready && now_ms() - b->front.begun_ms > READY_MS;
-}
-
 /* 1: stop_fd is readable. */
 static int serve_once(struct broker *b, struct err *err)
 {
+	const struct repair_work work = {
+		.broker = b,
+		.runs = &b->runs,
+		.options = b->options,
+	};
 	struct pollfd fds[FDS_MAX];
 	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
 	size_t first_feed = FIRST_LISTENER + b->listeners.n;
+	struct err why = ERR_INIT;
 	size_t first_job = first_feed + FEED_FDS * b->n_feeds;
 
 	if (poll(fds, n, wait_ms(b)) < 0)
@@ -617,10 +587,13 @@ static int serve_once(struct broker *b, struct err *err)
 		if (fds[i].revents && b->front.ready && take_connection(b, i - FIRST_LISTENER, err))
 			return -1;
 	}
-	if (b->front.pid > 0 && (b->deaf || is_late(b)) && lose_front(b, ERROR_FRONT_ENDED, err))
+	if (b->front.pid > 0 &&
+	    (b->deaf || (!b->front.ready && now_ms() - b->front.begun_ms > READY_MS)) &&
+	    lose_front(b, ERROR_FRONT_ENDED, err))
 		return -1;
 	queue_forget(&b->queue, now_ms());
-	start_repair(b);
+	if (*b->runs.path && repair_start(&b->repair, &work, &why))
+		broker_caution(b, &why);
 	feeds_go_on(b);
 	return start_all(b, err) ? -1 : polls_answer(b, err);
 }

@@ -319,28 +319,22 @@ static uint64_t sizes_of(const struct run *run)
 	return bytes;
 }
 
-static struct json_object *read_run(const struct run *run)
-{
-	struct json_object *doc = read_facts(run);
-
-	if (!doc)
-		return NULL;
-	if (api_run_is_running(doc) && !is_locked(run, false)) {
-		flock(run->dir, LOCK_UN);
-		api_run_left(doc);
-	}
-	api_run_now(doc, size_of(run, files[PROFILE]), size_of(run, files[BASE]), sizes_of(run));
-	return doc;
-}
-
 int store_load(const struct store *r, uint64_t id, struct json_object **doc, struct err *err)
 {
 	_cleanup_(run_close) struct run run = RUN_INIT;
 
 	if (open_run(r, id, &run, err))
 		return -1;
-	*doc = read_run(&run);
-	return *doc ? 0 : err_raise(err, ERROR_RUN_UNREADABLE, .number = (int64_t)id);
+	*doc = read_facts(&run);
+	if (!*doc)
+		return err_raise(err, ERROR_RUN_UNREADABLE, .number = (int64_t)id);
+	if (api_run_is_running(*doc) && !is_locked(&run, false)) {
+		flock(run.dir, LOCK_UN);
+		api_run_left(*doc);
+	}
+	api_run_now(*doc, size_of(&run, files[PROFILE]), size_of(&run, files[BASE]),
+		    sizes_of(&run));
+	return 0;
 }
 
 int store_list(const struct store *r, pid_t pid, struct json_object **all, struct err *err)
@@ -455,32 +449,26 @@ void store_retain(const struct store *r)
 	}
 }
 
-/* Restore the process of a killed run. */
-static int undo(struct json_object *doc, const struct ops_options *options, struct err *err)
-{
-	struct ops_options of = *options;
-	struct ops_undone undone;
-
-	of.start_time = api_run_start_time(doc);
-	if (ops_undo(api_run_pid(doc), &of, &undone, err))
-		return err->code == ERR_NOPROC ? 0 : -1;
-	if (undone.how != OPS_UNDO_FAILED)
-		return 0;
-	*err = undone.why;
-	return -1;
-}
-
+/* If it was killed, restore its process. */
 static int repair(struct run *run, const struct ops_options *options, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = read_facts(run);
+	struct ops_options of = *options;
+	struct ops_undone undone;
 	struct stat st;
 
 	if (!doc && fstatat(run->dir, FACTS, &st, 0) && errno == ENOENT && is_old(run))
 		(void)!remove_folder(run); /* killed before it began */
 	if (!doc || !api_run_is_running(doc))
 		return 0;
-	if (undo(doc, options, err))
+	of.start_time = api_run_start_time(doc);
+	if (ops_undo(api_run_pid(doc), &of, &undone, err)) {
+		if (err->code != ERR_NOPROC)
+			return -1;
+	} else if (undone.how == OPS_UNDO_FAILED) {
+		*err = undone.why;
 		return -1;
+	}
 	api_run_interrupted(doc);
 	return run_write(run, doc, err);
 }

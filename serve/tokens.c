@@ -37,30 +37,24 @@ static bool is_name(const char *name)
 				 "0123456789._-")] == '\0';
 }
 
-static bool parse_hash(const char *text, unsigned char hash[TOKEN_HASH_SIZE])
-{
-	struct base16_decode_ctx base16;
-	size_t len = TOKEN_HASH_SIZE;
-
-	base16_decode_init(&base16);
-	return strlen(text) == BASE16_ENCODE_LENGTH(TOKEN_HASH_SIZE) &&
-	       base16_decode_update(&base16, &len, hash, strlen(text), text) &&
-	       base16_decode_final(&base16) && len == TOKEN_HASH_SIZE;
-}
-
 /* Splits `line` in place. True for empty lines and comments, too. */
 static bool parse_line(char *line, struct tokens *tokens)
 {
 	struct token *t = &tokens->v[tokens->n];
 	char *rest = line, *role = strtok_r(line, " \t\r\n", &rest);
 	char *hash = strtok_r(NULL, " \t\r\n", &rest), *name = strtok_r(NULL, " \t\r\n", &rest);
+	struct base16_decode_ctx base16;
+	size_t len = TOKEN_HASH_SIZE;
 
 	if (!role || *role == '#')
 		return true;
 	if (tokens->n == TOKENS_MAX || !hash || strtok_r(NULL, " \t\r\n", &rest))
 		return false;
 	*t = (struct token){ .role = token_role(role) };
-	if (!t->role || !parse_hash(hash, t->hash) || !is_name(name ? name : ""))
+	base16_decode_init(&base16);
+	if (!t->role || strlen(hash) != BASE16_ENCODE_LENGTH(TOKEN_HASH_SIZE) ||
+	    !base16_decode_update(&base16, &len, t->hash, strlen(hash), hash) ||
+	    !base16_decode_final(&base16) || len != TOKEN_HASH_SIZE || !is_name(name ? name : ""))
 		return false;
 	snprintf(t->name, sizeof(t->name), "%s", name ? name : "");
 	tokens->n++;
