@@ -174,20 +174,6 @@ static void widen(struct hierarchy *h, uint64_t inode)
 	take_fd(root); /* kept until exit */
 }
 
-/* False if another mount hides it. */
-static bool settle(struct hierarchy *h)
-{
-	struct statx st;
-
-	if (statx(AT_FDCWD, h->folder, 0, STATX_INO | STATX_MNT_ID, &st) ||
-	    !(st.stx_mask & STATX_MNT_ID) || st.stx_mnt_id != (uint64_t)h->mount_id)
-		return false;
-	h->whole = st.stx_ino == ROOT_ID;
-	if (!h->whole)
-		widen(h, st.stx_ino);
-	return true;
-}
-
 static struct hierarchies here;
 
 static void look(void)
@@ -199,10 +185,19 @@ static void look(void)
 	while (f && getline(&line, &room, f) >= 0)
 		hierarchies_add(&here, line);
 	for (size_t i = 0; i < here.n; i++) {
-		if (settle(&here.v[i]))
-			here.v[kept++] = here.v[i];
-		else
-			fini(&here.v[i]);
+		struct hierarchy *h = &here.v[i];
+		struct statx st;
+
+		/* Another mount may hide it. */
+		if (statx(AT_FDCWD, h->folder, 0, STATX_INO | STATX_MNT_ID, &st) ||
+		    !(st.stx_mask & STATX_MNT_ID) || st.stx_mnt_id != (uint64_t)h->mount_id) {
+			fini(h);
+			continue;
+		}
+		h->whole = st.stx_ino == ROOT_ID;
+		if (!h->whole)
+			widen(h, st.stx_ino);
+		here.v[kept++] = *h;
 	}
 	here.n = kept;
 }

@@ -74,16 +74,6 @@ static bool parse_line(char *s, struct map *map)
 	return map->start < map->end;
 }
 
-static size_t count_lines(const char *text, size_t len)
-{
-	const char *end = text + len;
-	size_t n = 1;
-
-	for (const char *s = text; (s = memchr(s, '\n', (size_t)(end - s))); s++)
-		n++;
-	return n;
-}
-
 static int parse_all(struct maps *m, size_t len, struct err *err)
 {
 	char *end = m->text + len;
@@ -107,6 +97,8 @@ static int parse_all(struct maps *m, size_t len, struct err *err)
 int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
 {
 	_cleanup_(maps_fini) struct maps got = { .text = malloc(len + 1) };
+	const char *end;
+	size_t lines = 1;
 
 	if (got.text) {
 		memcpy(got.text, text, len);
@@ -115,7 +107,10 @@ int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
 	free(text);
 	if (!got.text)
 		return err_no_memory(err);
-	got.v = calloc(count_lines(got.text, len), sizeof(*got.v));
+	end = got.text + len;
+	for (const char *s = got.text; (s = memchr(s, '\n', (size_t)(end - s))); s++)
+		lines++;
+	got.v = calloc(lines, sizeof(*got.v));
 	if (!got.v)
 		return err_no_memory(err);
 	if (parse_all(&got, len, err))
@@ -172,34 +167,32 @@ struct query {
 };
 _Static_assert(MAP_QUERY_IOCTL == _IOWR('f', 17, struct query), "the kernel's layout");
 
-static int ask(int fd, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
+bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
 {
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	struct err ignored = ERR_INIT;
+	const struct map *found;
 	struct query q = { .size = sizeof(q),
 			   .query_addr = addr,
 			   .vma_name_size = MAP_NAME_SIZE,
 			   .vma_name_addr = (uint64_t)(uintptr_t)name };
 
 	name[0] = '\0';
-	if (ioctl(fd, MAP_QUERY_IOCTL, &q) < 0)
-		return -1;
-	*m = (struct map){ .start = q.vma_start,
-			   .end = q.vma_end,
-			   .offset = q.vma_offset,
-			   .inode = q.inode,
-			   .dev_major = q.dev_major,
-			   .dev_minor = q.dev_minor,
-			   .prot = (unsigned int)q.vma_flags &
-				   (MAP_R | MAP_W | MAP_X | MAP_SHARED_BIT),
-			   .path = name };
-	return 0;
-}
-
-static bool read_whole(pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
-{
-	_cleanup_(maps_fini) struct maps maps = { 0 };
-	struct err ignored = ERR_INIT;
-	const struct map *found;
-
+	if (ioctl(fd, MAP_QUERY_IOCTL, &q) >= 0) {
+		*m = (struct map){ .start = q.vma_start,
+				   .end = q.vma_end,
+				   .offset = q.vma_offset,
+				   .inode = q.inode,
+				   .dev_major = q.dev_major,
+				   .dev_minor = q.dev_minor,
+				   .prot = (unsigned int)q.vma_flags &
+					   (MAP_R | MAP_W | MAP_X | MAP_SHARED_BIT),
+				   .path = name };
+		return true;
+	}
+	/* Names longer than our buffer are irrelevant; ENOENT is an answer. */
+	if (errno == ENOENT || errno == ENAMETOOLONG)
+		return false;
 	if (maps_read(&maps, pid, &ignored) < 0)
 		return false;
 	found = maps_find(&maps, addr);
@@ -209,14 +202,4 @@ static bool read_whole(pid_t pid, uint64_t addr, struct map *m, char name[MAP_NA
 	snprintf(name, MAP_NAME_SIZE, "%s", found->path);
 	m->path = name;
 	return true;
-}
-
-bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
-{
-	if (ask(fd, addr, m, name) == 0)
-		return true;
-	/* Names longer than our buffer are irrelevant; ENOENT is an answer. */
-	if (errno == ENOENT || errno == ENAMETOOLONG)
-		return false;
-	return read_whole(pid, addr, m, name);
 }

@@ -54,12 +54,6 @@ static int no_such(pid_t pid, struct err *err)
 	return err_raise(err, ERROR_NO_PROCESS, .pid = pid);
 }
 
-/* ps(1) and top(1) still show it. */
-static int is_zombie(const struct proc *p, struct err *err)
-{
-	return err_raise(err, ERROR_PROCESS_ZOMBIE, .pid = p->pid, .other = p->status.ppid);
-}
-
 static bool pidfd_ended(int pidfd)
 {
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
@@ -129,9 +123,11 @@ int proc_open(struct proc *p, pid_t pid, struct err *err)
 	if (got.pidfd < 0 && errno == ESRCH)
 		return no_such(pid, err);
 	if (read_identity(&got, err)) {
+		if (err->code == ERR_LOST && has_ended(&got.status)) /* ps(1) still shows it */
+			return err_raise(err, ERROR_PROCESS_ZOMBIE, .pid = pid,
+					 .other = got.status.ppid);
 		if (err->code == ERR_LOST)
-			return has_ended(&got.status) ? is_zombie(&got, err)
-						      : explain_unseen(&got, err);
+			return explain_unseen(&got, err);
 		if (err->code == ERR_USAGE)
 			return err_advise(err, FIX_GIVE_THE_PROCESS, .pid = got.status.tgid);
 		return -1;
@@ -284,21 +280,15 @@ static ssize_t read_through(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return got || !open_memory(pid) ? got : read_memory(memory_fd, buf, len, (off_t)addr);
 }
 
-static ssize_t read_some(pid_t pid, uint64_t addr, void *buf, size_t len)
-{
-	struct iovec local = { .iov_base = buf, .iov_len = len };
-	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
-
-	return door_in_use() ? read_through(pid, addr, buf, len)
-			     : process_vm_readv(pid, &local, 1, &remote, 1, 0);
-}
-
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err)
 {
 	char *out = buf;
 
 	while (len) {
-		ssize_t got = read_some(pid, addr, out, len);
+		struct iovec local = { .iov_base = out, .iov_len = len };
+		struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
+		ssize_t got = door_in_use() ? read_through(pid, addr, out, len)
+					    : process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
 		if (got <= 0)
 			return memory_read_failed(pid, addr, got ? errno : EFAULT, err);

@@ -46,17 +46,6 @@ static bool number_in(const char *path, const char *key, uint64_t *number)
 	return false;
 }
 
-static bool status_kib(const struct proc *p, const char *key, uint64_t *bytes)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
-	if (!number_in(path, key, bytes))
-		return false;
-	*bytes *= KIB;
-	return true;
-}
-
 bool room_rlimit(pid_t pid, int resource, uint64_t *soft)
 {
 	static const char *const lines[RLIM_NLIMITS] = {
@@ -84,10 +73,12 @@ static void by_rlimit(struct found *f, const struct proc *p, int resource, const
 		      const char *counted)
 {
 	uint64_t limit, used;
+	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
 	if (room_rlimit(p->pid, resource, &limit) && limit != RLIM_INFINITY &&
-	    status_kib(p, counted, &used))
-		consider(f, name, limit, used);
+	    number_in(path, counted, &used))
+		consider(f, name, limit, used * KIB);
 }
 
 #define NEVER_OVERCOMMIT 2
@@ -144,14 +135,6 @@ static void by_pids_group(void *ctx, const char *folder)
 	consider(ctx, name, limit, used);
 }
 
-/* "0.20 0.18 0.12 1/80 11206": the number of tasks of the system is 80. */
-static bool all_tasks(uint64_t *n)
-{
-	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/loadavg", "re");
-
-	return f && fscanf(f, "%*s %*s %*s %*u/%" SCNu64, n) == 1;
-}
-
 static uint64_t tasks_of(uid_t uid)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = opendir("/proc");
@@ -171,30 +154,26 @@ static uint64_t tasks_of(uid_t uid)
 
 #define PLENTY 64 /* tasks: with so many left, no exact count is needed */
 
-/* It does not apply to root, or with CAP_SYS_RESOURCE or CAP_SYS_ADMIN (copy_process()). */
-static void by_user(struct found *f, const struct proc *p, uint64_t all)
-{
-	const uint64_t exempt = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;
-	uint64_t limit;
-
-	if (!p->status.uids[0] || (p->status.cap_permitted & exempt) ||
-	    !room_rlimit(p->pid, RLIMIT_NPROC, &limit) || limit == RLIM_INFINITY)
-		return;
-	if (limit < all + PLENTY)
-		all = tasks_of(p->status.uids[0]);
-	consider(f, "RLIMIT_NPROC", limit, all);
-}
-
 static void by_tasks(struct found *f, const struct proc *p)
 {
+	const uint64_t exempt = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;
+	_cleanup_(cleanup_fclose) FILE *load = NULL;
 	uint64_t all, max;
 
 	cgroup_each(p->pid, "pids", by_pids_group, f);
-	if (!all_tasks(&all))
+	/* "0.20 0.18 0.12 1/80 11206": the number of tasks of the system is 80. */
+	load = fopen("/proc/loadavg", "re");
+	if (!load || fscanf(load, "%*s %*s %*s %*u/%" SCNu64, &all) != 1)
 		return;
 	if (number_in("/proc/sys/kernel/threads-max", "", &max))
 		consider(f, "kernel.threads-max", max, all);
-	by_user(f, p, all);
+	/* It does not apply to root, or with one of these capabilities (copy_process()). */
+	if (!p->status.uids[0] || (p->status.cap_permitted & exempt) ||
+	    !room_rlimit(p->pid, RLIMIT_NPROC, &max) || max == RLIM_INFINITY)
+		return;
+	if (max < all + PLENTY)
+		all = tasks_of(p->status.uids[0]);
+	consider(f, "RLIMIT_NPROC", max, all);
 }
 
 const char *room_text(enum room_of what)

@@ -135,19 +135,6 @@ static const struct {
 	{ "voluntary_ctxt_switches:", offsetof(struct proc_status, switches), set_count },
 };
 
-static void parse_line(struct proc_status *st, const char *line)
-{
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		size_t len = strlen(lines[i].key);
-
-		if (strncmp(line, lines[i].key, len) != 0)
-			continue;
-		line += len;
-		lines[i].set((char *)st + lines[i].offset, line + (*line == '\t'));
-		return;
-	}
-}
-
 static const char *next_line(const char *line)
 {
 	const char *stop = strchr(line, '\n');
@@ -158,22 +145,23 @@ static const char *next_line(const char *line)
 bool proc_status_parse(struct proc_status *st, const char *text)
 {
 	*st = (struct proc_status){ 0 };
-	for (const char *line = text; line; line = next_line(line))
-		parse_line(st, line);
+	for (const char *line = text; line; line = next_line(line)) {
+		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+			size_t len = strlen(lines[i].key);
+
+			if (strncmp(line, lines[i].key, len) != 0)
+				continue;
+			line += len;
+			lines[i].set((char *)st + lines[i].offset, line + (*line == '\t'));
+			break;
+		}
+	}
 	return st->state && st->tgid;
 }
 
 int proc_thread_status_open(pid_t pid, pid_t tid)
 {
 	return procfs_open(pid, tid, "status");
-}
-
-static int read_failed(int sys, struct err *err)
-{
-	if (sys == ESRCH)
-		return err_raise(err, ERROR_THE_THREAD_ENDED);
-	err_remember(sys, ERROR_THE_THREAD_UNREADABLE);
-	return err_raise_sys(err, ERROR_THE_THREAD_UNREADABLE, sys);
 }
 
 /* In one read: each read at offset 0 generates the text anew. */
@@ -183,9 +171,14 @@ int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
 		_cleanup_(cleanup_free) char *text = malloc(size);
 		ssize_t len = text ? pread(fd, text, size - 1, 0) : -1;
 		struct proc_status got;
+		int sys = errno;
 
-		if (len < 0)
-			return read_failed(errno, err);
+		if (len < 0 && sys == ESRCH)
+			return err_raise(err, ERROR_THE_THREAD_ENDED);
+		if (len < 0) {
+			err_remember(sys, ERROR_THE_THREAD_UNREADABLE);
+			return err_raise_sys(err, ERROR_THE_THREAD_UNREADABLE, sys);
+		}
 		if ((size_t)len == size - 1)
 			continue; /* a member of many groups */
 		text[len] = '\0';
@@ -298,20 +291,16 @@ static bool parse_ran(const char *text, uint64_t *ns)
 	return true;
 }
 
-static bool parse_cpu(const char *text, int *cpu)
-{
-	const char *at = procfs_stat_field(text, STAT_CPU);
-
-	return at && sscanf(at, "%d", cpu) == 1;
-}
-
 bool proc_thread_ran(pid_t pid, pid_t tid, struct proc_ran *ran)
 {
 	struct err ignored = ERR_INIT;
 	char text[SCHED_SIZE];
+	const char *cpu;
 
-	return procfs_read_into(pid, tid, "sched", text, sizeof(text), &ignored) == 0 &&
-	       parse_ran(text, &ran->ns) &&
-	       procfs_read_into(pid, tid, "stat", text, STAT_SIZE, &ignored) == 0 &&
-	       parse_cpu(text, &ran->cpu);
+	if (procfs_read_into(pid, tid, "sched", text, sizeof(text), &ignored) ||
+	    !parse_ran(text, &ran->ns) ||
+	    procfs_read_into(pid, tid, "stat", text, STAT_SIZE, &ignored))
+		return false;
+	cpu = procfs_stat_field(text, STAT_CPU);
+	return cpu && sscanf(cpu, "%d", &ran->cpu) == 1;
 }

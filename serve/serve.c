@@ -567,8 +567,8 @@ static int serve_once(struct broker *b, struct err *err)
 	struct pollfd fds[FDS_MAX];
 	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
 	size_t first_feed = FIRST_LISTENER + b->listeners.n;
-	struct err why = ERR_INIT;
 	size_t first_job = first_feed + FEED_FDS * b->n_feeds;
+	struct err why = ERR_INIT;
 
 	if (poll(fds, n, wait_ms(b)) < 0)
 		return 0;
