@@ -3,19 +3,6 @@
 
 #include <errno.h>
 
-/* 0, or the negative error of libseccomp. */
-static int add(scmp_filter_ctx ctx, const struct allow_list *list)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < list->n_calls && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, list->calls[i], 0);
-	for (size_t i = 0; i < list->n_rules && !ret; i++)
-		ret = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, list->rules[i].call,
-					     list->rules[i].n, list->rules[i].args);
-	return ret;
-}
-
 int allow_only(const struct allow_list *lists, size_t n, struct err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -23,8 +10,13 @@ int allow_only(const struct allow_list *lists, size_t n, struct err *err)
 
 	if (ctx) /* report errors of the kernel, not of the library */
 		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = add(ctx, &lists[i]);
+	for (const struct allow_list *list = lists; list < lists + n; list++) {
+		for (size_t i = 0; i < list->n_calls && !ret; i++)
+			ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, list->calls[i], 0);
+		for (size_t i = 0; i < list->n_rules && !ret; i++)
+			ret = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, list->rules[i].call,
+						     list->rules[i].n, list->rules[i].args);
+	}
 	if (!ret) {
 		ret = seccomp_load(ctx);
 		if (ret == -EINVAL || ret == -ENOSYS) /* the kernel has no seccomp(2) */

@@ -89,17 +89,6 @@ static void close_fds(struct fds *fds)
 		close(fds->v[--fds->n]);
 }
 
-static void take_fds(struct msghdr *msg, struct fds *fds)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-
-	fds->n = 0;
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return;
-	fds->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(fds->v, CMSG_DATA(c), fds->n * sizeof(int));
-}
-
 /*
  * Unwanted descriptors are not received: closing one of an unresponsive file system would block
  * forever (FUSE_FLUSH waits for the server). When the kernel discards unreceived ones, it does not
@@ -113,13 +102,20 @@ static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds
 			      .msg_iovlen = 1,
 			      .msg_control = fds ? control : NULL,
 			      .msg_controllen = fds ? sizeof(control) : 0 };
+	const struct cmsghdr *c;
 	ssize_t got;
 
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
-	if (got >= 0 && fds)
-		take_fds(&msg, fds);
+	if (got >= 0 && fds) {
+		c = CMSG_FIRSTHDR(&msg);
+		fds->n = 0;
+		if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			fds->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		if (fds->n)
+			memcpy(fds->v, CMSG_DATA(c), fds->n * sizeof(int));
+	}
 	if (got >= 0 && (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		errno = EBADMSG;
 		return -1;
@@ -257,17 +253,6 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 	_exit(0);
 }
 
-static void set_limits(const struct confined_options *o)
-{
-	fence_limit(RLIMIT_CORE, 0);
-	fence_limit(RLIMIT_FSIZE, o->file_max_bytes ? o->file_max_bytes : CONFINED_FILE);
-	fence_limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
-	/* A sanitizer reserves terabytes. */
-	if (!FENCE_SANITIZED)
-		fence_limit(RLIMIT_DATA,
-			    o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
-}
-
 /* A change of the user clears PR_SET_PDEATHSIG (prctl(2)). */
 static int enter(const struct confined_options *o, void *ctx, pid_t parent, struct err *err)
 {
@@ -293,7 +278,13 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	if (door >= 0)
 		fds[n++] = door;
 	keep_only(fds, n, o->out);
-	set_limits(o);
+	fence_limit(RLIMIT_CORE, 0);
+	fence_limit(RLIMIT_FSIZE, o->file_max_bytes ? o->file_max_bytes : CONFINED_FILE);
+	fence_limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
+	/* A sanitizer reserves terabytes. */
+	if (!FENCE_SANITIZED)
+		fence_limit(RLIMIT_DATA,
+			    o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
 	controller = sock;
 	err_forget();
 	door_use(door);
@@ -375,17 +366,6 @@ static void leave(pid_t pid)
 	}
 }
 
-/* A thread removes an entry before it waits for it, since the pid may be reused afterwards. */
-static void reap_left(void)
-{
-	for (size_t i = 0; i < LEFT_MAX; i++) {
-		pid_t pid = left[i] ? atomic_exchange(&left[i], 0) : 0;
-
-		if (pid && !waitpid(pid, NULL, WNOHANG))
-			leave(pid);
-	}
-}
-
 /* Killing it loses nothing, as it only reads. Its exit is not awaited. */
 static void end_child(pid_t pid)
 {
@@ -403,7 +383,13 @@ void confined_end(struct confined *c)
 	end_child(c->opener);
 	free(c->message);
 	*c = (struct confined)CONFINED_UNTIL(c->stop_fd);
-	reap_left();
+	/* A thread removes an entry before it waits for it: the pid may be reused afterwards. */
+	for (size_t i = 0; i < LEFT_MAX; i++) {
+		pid_t pid = left[i] ? atomic_exchange(&left[i], 0) : 0;
+
+		if (pid && !waitpid(pid, NULL, WNOHANG))
+			leave(pid);
+	}
 }
 
 void confined_finish(struct confined *c)
@@ -423,28 +409,13 @@ void confined_finish(struct confined *c)
 
 /* --- the controller's side --- */
 
-/*
- * The cause may be corrupt data, or memory exhausted under a limit of ours: a stack that cannot
- * grow raises the same signal as a wild pointer.
- */
-static int explain_signal(const struct confined *c, int sig, struct err *err)
-{
-	char limits[96];
-
-	err_raise(err, ERROR_CHILD_KILLED, .what = c->what, .signal = sig);
-	if (sig == SIGKILL || sig == SIGXCPU)
-		return err_advise(err, FIX_CHILD_USED_UP);
-	if (own_limits_of_memory(limits, sizeof(limits)))
-		return err_advise(err, FIX_CHILD_LIMITED, .text = limits);
-	return err_advise(err, FIX_CHILD_MISLED);
-}
-
 /* Find out why it exited, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	uint64_t end_ms = now_ms() + END_MS;
 	siginfo_t info = { 0 };
+	char limits[96];
 
 	while (!info.si_pid && now_ms() < end_ms) {
 		if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG))
@@ -455,7 +426,16 @@ static int explain_end(const struct confined *c, struct err *err)
 		return err_raise_sys(err, ERROR_CHILD_FAILED, info.si_status, .what = c->what);
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
 		return err_raise(err, ERROR_CHILD_EXITED, .what = c->what);
-	return explain_signal(c, info.si_status, err);
+	err_raise(err, ERROR_CHILD_KILLED, .what = c->what, .signal = info.si_status);
+	if (info.si_status == SIGKILL || info.si_status == SIGXCPU)
+		return err_advise(err, FIX_CHILD_USED_UP);
+	/*
+	 * The cause may be corrupt data, or memory exhausted under a limit of ours: a stack that
+	 * cannot grow raises the same signal as a wild pointer.
+	 */
+	if (own_limits_of_memory(limits, sizeof(limits)))
+		return err_advise(err, FIX_CHILD_LIMITED, .text = limits);
+	return err_advise(err, FIX_CHILD_MISLED);
 }
 
 int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,

@@ -115,13 +115,6 @@ static int open_temporary(void)
 	return open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-static ssize_t read_link_below(const struct request *r, char *buf, size_t size)
-{
-	_cleanup_(cleanup_close) int folder = handle_below(r->root, r->path);
-
-	return folder < 0 ? -1 : readlinkat(folder, r->name, buf, size);
-}
-
 static int ask_server(const struct request *r, struct reply *reply)
 {
 	_cleanup_(pack_fini) struct pack p = { .max = sizeof(reply->text) };
@@ -163,7 +156,9 @@ static int do_it(const struct request *r, struct reply *reply)
 		len = readlink(path, reply->text, sizeof(reply->text));
 		break;
 	case OP_LINK_BELOW:
-		len = read_link_below(r, reply->text, sizeof(reply->text));
+		handle = handle_below(r->root, r->path);
+		len = handle < 0 ? -1
+				 : readlinkat(handle, r->name, reply->text, sizeof(reply->text));
 		break;
 	case OPS:
 		return fails(EINVAL);
@@ -267,16 +262,12 @@ static bool may_root(const struct door_policy *policy, const char *root)
 	return !strcmp(root, expected);
 }
 
-static bool is_memory(const char *name)
-{
-	static const char *const files[] = { "auxv", "cmdline", "environ", "mem", "syscall" };
-
-	return is_one_of(name, files, sizeof(files) / sizeof(*files));
-}
-
 static bool may(const struct door_policy *policy, const struct request *r)
 {
-	if (policy->no_memory && r->op == OP_PROC && is_memory(r->name))
+	static const char *const memory[] = { "auxv", "cmdline", "environ", "mem", "syscall" };
+
+	if (policy->no_memory && r->op == OP_PROC &&
+	    is_one_of(r->name, memory, sizeof(memory) / sizeof(*memory)))
 		return false;
 	if (policy->has_handle && r->op != OP_PROC_FILE && r->op != OP_TEMPORARY &&
 	    r->op != OP_DEBUGINFOD && (r->op != OP_BELOW || strcmp(r->root, "/") != 0))
@@ -332,46 +323,25 @@ static bool is_source(int fd)
 	return suffix && is_one_of(suffix, suffixes, sizeof(suffixes) / sizeof(*suffixes));
 }
 
-static int open_only(const struct door_policy *policy, uint64_t max)
-{
-	return vouch_is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
-}
-
 /*
  * Our own handles of lent temporary files. A flock(2) lock belongs to the open file description: it
  * is held until the borrower has closed its descriptors and mappings.
  */
 static int lent[] = { -1, -1 };
 
-/* The slot for the next one; NULL when all are in use. `n` is the number in use. */
-static int *find_returned(size_t *n)
-{
-	int *slot = NULL;
-
-	*n = 0;
-	for (size_t i = 0; i < sizeof(lent) / sizeof(*lent); i++)
-		if (lent[i] >= 0 && flock(lent[i], LOCK_SH | LOCK_NB))
-			(*n)++;
-		else
-			slot = &lent[i];
-	return slot;
-}
-
-/* Half of the free space must remain free at their maximum size. */
-static bool has_room_for(int fd, uint64_t bytes)
-{
-	struct statvfs fs;
-
-	return !fstatvfs(fd, &fs) && (uint64_t)fs.f_bavail / 2 >= bytes / fs.f_frsize;
-}
-
 static int lend_temporary(const struct door_policy *policy)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	char path[64];
-	size_t n;
-	int *slot = find_returned(&n);
+	struct statvfs fs;
+	size_t n = 0; /* in use */
+	int *slot = NULL;
 
+	for (size_t i = 0; i < sizeof(lent) / sizeof(*lent); i++)
+		if (lent[i] >= 0 && flock(lent[i], LOCK_SH | LOCK_NB))
+			n++;
+		else
+			slot = &lent[i];
 	if (!slot)
 		return fails(EBUSY);
 	cleanup_close(slot);
@@ -379,7 +349,9 @@ static int lend_temporary(const struct door_policy *policy)
 	fd = open_temporary();
 	if (fd < 0)
 		return -1;
-	if (!has_room_for(fd, (n + 1) * policy->temporary_max_bytes))
+	/* Half of the free space must remain free at their maximum size. */
+	if (fstatvfs(fd, &fs) ||
+	    (uint64_t)fs.f_bavail / 2 < (n + 1) * policy->temporary_max_bytes / fs.f_frsize)
 		return fails(ENOSPC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	*slot = open(path, O_RDONLY | O_CLOEXEC);
@@ -397,8 +369,12 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 		return fails(EPERM);
 	if (r->op == OP_TEMPORARY)
 		return lend_temporary(policy);
-	fd = policy->has_handle && r->op == OP_PROC_FILE ? open_only(policy, r->max)
-							 : do_it(r, reply);
+	if (!policy->has_handle || r->op != OP_PROC_FILE)
+		fd = do_it(r, reply);
+	else if (vouch_is_served(policy->handle))
+		return fails(ENOTSUP);
+	else
+		fd = open_regular(policy->handle, r->max);
 	if (fd >= 0 && names_process(r) && has_ended(policy)) {
 		if (fd > 0)
 			close(fd);
@@ -464,35 +440,30 @@ static bool is_request(const struct request *r, ssize_t got)
 		(memchr(r->root, '\0', sizeof(r->root)) && memchr(r->path, '\0', sizeof(r->path))));
 }
 
-static bool serve_one(int sock, const struct door_policy *policy)
+void door_serve(int sock, const struct door_policy *policy)
 {
 	static struct request r;
 	static struct reply reply;
-	ssize_t got = recv(sock, &r, sizeof(r), 0);
-	int fd;
-	bool sent;
 
-	if (got < 0 && errno == EINTR)
-		return true;
-	if (!is_request(&r, got))
-		return false;
-	reply.len = 0;
-	fd = open_for(policy, &r, &reply);
-	reply.sys = fd < 0 ? errno : 0;
-	fd = is_text(&r) ? -1 : fd;
-	sent = send_reply(sock, &reply, fd);
-	if (!sent && errno == ETOOMANYREFS) {
-		reply.sys = ETOOMANYREFS;
-		sent = send_reply(sock, &reply, -1);
+	for (bool sent = true; sent;) {
+		ssize_t got = recv(sock, &r, sizeof(r), 0);
+		int fd;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (!is_request(&r, got))
+			return;
+		reply.len = 0;
+		fd = open_for(policy, &r, &reply);
+		reply.sys = fd < 0 ? errno : 0;
+		fd = is_text(&r) ? -1 : fd;
+		sent = send_reply(sock, &reply, fd);
+		if (!sent && errno == ETOOMANYREFS) {
+			reply.sys = ETOOMANYREFS;
+			sent = send_reply(sock, &reply, -1);
+		}
+		cleanup_close(&fd);
 	}
-	cleanup_close(&fd);
-	return sent;
-}
-
-void door_serve(int sock, const struct door_policy *policy)
-{
-	while (serve_one(sock, policy))
-		;
 }
 
 /* --- requests --- */
@@ -604,23 +575,11 @@ void door_forget(void)
 	n_answered = 0;
 }
 
-/* A descriptor that is already available, or -1. */
-static int take_ready(const struct request *r)
-{
-	switch ((enum op)r->op) {
-	case OP_PROC:
-	case OP_PROC_HANDLE:
-		return take_given(r);
-	case OP_PROC_FILE:
-		return take_ahead(r);
-	default:
-		return -1;
-	}
-}
-
 static int ask_opener(struct request *r, struct reply *reply)
 {
-	int fd = take_ready(r);
+	int fd = r->op == OP_PROC || r->op == OP_PROC_HANDLE ? take_given(r)
+		 : r->op == OP_PROC_FILE		     ? take_ahead(r)
+							     : -1;
 
 	if (fd >= 0)
 		return fd;
