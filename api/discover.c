@@ -45,17 +45,6 @@ static struct json_object *labels_of(const struct ops_process *p, const char *no
 	return labels;
 }
 
-static struct json_object *target_of(const struct ops_process *p, const char *target,
-				     const char *node, bool tls)
-{
-	struct json_object *one = json_object_new_object(), *targets = json_object_new_array();
-
-	json_object_array_add(targets, json_text(target));
-	json_set(one, "targets", targets);
-	json_set(one, "labels", labels_of(p, node, tls));
-	return one;
-}
-
 struct json_object *api_discover(const struct ops_list *list, const char *target, const char *node,
 				 bool tls, bool all)
 {
@@ -67,12 +56,19 @@ struct json_object *api_discover(const struct ops_list *list, const char *target
 		node = host.nodename;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ops_process *p = &list->v[i];
+		struct json_object *one, *targets;
 
 		/* With several jemallocs, the first is the one that is profiled. */
 		if (i && p->pid == p[-1].pid)
 			continue;
-		if (all || (p->opt_prof == TRI_YES && p->prof_active == TRI_YES))
-			json_object_array_add(array, target_of(p, target, node, tls));
+		if (!all && (p->opt_prof != TRI_YES || p->prof_active != TRI_YES))
+			continue;
+		one = json_object_new_object();
+		targets = json_object_new_array();
+		json_object_array_add(targets, json_text(target));
+		json_set(one, "targets", targets);
+		json_set(one, "labels", labels_of(p, node, tls));
+		json_object_array_add(array, one);
 	}
 	return array;
 }

@@ -144,25 +144,10 @@ static void set_message(struct json_object *doc, const char *path, const struct 
 	json_set_text(doc, path, err->code ? err_text(err, text, sizeof(text)) : NULL);
 }
 
-/* What the error is about: its fields that were set. */
-static struct json_object *about_json(const struct err *err)
-{
-	struct json_object *o = json_object_new_object();
-	struct err_field field;
-
-	for (size_t i = 0; err_field(err, i, &field); i++) {
-		if (*field.text)
-			json_set_text(o, field.name, field.text);
-		else if (field.kind == ERR_ADDRESS && field.number)
-			set_address(o, field.name, (uint64_t)field.number);
-		else if (field.number)
-			json_set_int(o, field.name, field.number);
-	}
-	return o;
-}
-
 static struct json_object *error_in(struct json_object *doc, const struct err *err)
 {
+	struct json_object *about = json_object_new_object();
+	struct err_field field;
 	char name[ERR_NAME_SIZE];
 
 	json_set_text(doc, "error.code", err_code_name(err->code));
@@ -170,7 +155,15 @@ static struct json_object *error_in(struct json_object *doc, const struct err *e
 	json_set(doc, "error.cause", NULL);
 	for (size_t i = 1; i < ERR_DEPTH && err->ids[i]; i++)
 		json_set_text(doc, "error.cause", err_name(err->ids[i], name));
-	json_set(doc, "error.about", about_json(err));
+	for (size_t i = 0; err_field(err, i, &field); i++) {
+		if (*field.text)
+			json_set_text(about, field.name, field.text);
+		else if (field.kind == ERR_ADDRESS && field.number)
+			set_address(about, field.name, (uint64_t)field.number);
+		else if (field.number)
+			json_set_int(about, field.name, field.number);
+	}
+	json_set(doc, "error.about", about);
 	json_set_text(doc, "error.errno", err->sys ? strerrorname_np(err->sys) : NULL);
 	set_message(doc, "error.message", err);
 	json_set_text(doc, "error.action", err->fixes[0] ? fix_action(err->fixes[0]) : NULL);
@@ -294,26 +287,23 @@ static struct json_object *memory_json(const struct ops_explain *e)
 
 /* --- check --- */
 
-static struct json_object *check_json(const struct ops_check *c)
-{
-	struct json_object *o = json_object_new_object();
-	char name[ERR_NAME_SIZE];
-
-	json_set_text(o, "name", c->name);
-	json_set(o, "ok", c->ok == TRI_UNKNOWN ? NULL : json_object_new_boolean(c->ok == TRI_YES));
-	json_set_text(o, "id", c->err.ids[0] ? err_name(c->err.ids[0], name) : NULL);
-	json_set_text(o, "detail", c->detail);
-	set_fix(o, "fix", &c->err);
-	return o;
-}
-
 struct json_object *api_check(const struct ops_checks *checks)
 {
 	struct json_object *doc = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 
-	for (size_t i = 0; i < checks->n; i++)
-		json_object_array_add(list, check_json(&checks->v[i]));
+	for (size_t i = 0; i < checks->n; i++) {
+		const struct ops_check *c = &checks->v[i];
+		struct json_object *o = json_object_new_object();
+		char name[ERR_NAME_SIZE];
+
+		json_set_text(o, "name", c->name);
+		json_set(o, "ok", tristate(c->ok));
+		json_set_text(o, "id", c->err.ids[0] ? err_name(c->err.ids[0], name) : NULL);
+		json_set_text(o, "detail", c->detail);
+		set_fix(o, "fix", &c->err);
+		json_object_array_add(list, o);
+	}
 	json_set_int(doc, "pid", checks->cost.pid);
 	json_set_bool(doc, "ready", checks->ready);
 	json_set(doc, "checks", list);
@@ -329,10 +319,16 @@ static const char *const levels[] = {
 	[CONF_ERROR] = "error",
 };
 
-static struct json_object *findings_json(const struct conf_lint *lint)
+struct json_object *api_conf(const char *text, const struct ops_conf *conf)
 {
-	struct json_object *list = json_object_new_array();
+	struct json_object *doc = json_object_new_object();
+	struct json_object *findings = json_object_new_array(), *readings = json_object_new_array();
+	const struct conf_lint *lint = &conf->lint;
+	char version[16];
 
+	json_set_text(doc, "conf", text);
+	json_set_text(doc, "jemalloc", conf->version[0] ? conf->version : NULL);
+	json_set_bool(doc, "ok", !conf_lint_count(lint, CONF_ERROR));
 	for (size_t i = 0; i < lint->n; i++) {
 		struct json_object *o = json_object_new_object();
 
@@ -340,16 +336,10 @@ static struct json_object *findings_json(const struct conf_lint *lint)
 		json_set_u64(o, "at", lint->v[i].at);
 		json_set_text(o, "detail", lint->v[i].text);
 		json_set_text(o, "fix", lint->v[i].fix[0] ? lint->v[i].fix : NULL);
-		json_object_array_add(list, o);
+		json_object_array_add(findings, o);
 	}
-	return list;
-}
-
-static struct json_object *readings_json(const struct conf_lint *lint)
-{
-	struct json_object *list = json_object_new_array();
-	char version[16];
-
+	json_set(doc, "findings", findings);
+	json_set_u64(doc, "dropped", lint->dropped);
 	for (size_t i = 0; i < lint->n_readings; i++) {
 		const struct conf_reading *r = &lint->readings[i];
 		struct json_object *o = json_object_new_object();
@@ -357,35 +347,31 @@ static struct json_object *readings_json(const struct conf_lint *lint)
 		json_set_text(o, "from", conf_version_text(r->from, version, sizeof(version)));
 		json_set_text(o, "to", conf_version_text(r->to, version, sizeof(version)));
 		json_set_text(o, "detail", r->text);
-		json_object_array_add(list, o);
+		json_object_array_add(readings, o);
 	}
-	return list;
-}
-
-struct json_object *api_conf(const char *text, const struct ops_conf *conf)
-{
-	struct json_object *doc = json_object_new_object();
-
-	json_set_text(doc, "conf", text);
-	json_set_text(doc, "jemalloc", conf->version[0] ? conf->version : NULL);
-	json_set_bool(doc, "ok", !conf_lint_count(&conf->lint, CONF_ERROR));
-	json_set(doc, "findings", findings_json(&conf->lint));
-	json_set_u64(doc, "dropped", conf->lint.dropped);
-	json_set(doc, "readings", readings_json(&conf->lint));
+	json_set(doc, "readings", readings);
 	return doc;
 }
 
 /* --- values --- */
 
-static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
+struct json_object *api_status(const struct ops_status *status)
 {
+	const struct ops_jemalloc *je = &status->jemalloc;
+	struct json_object *doc = new_doc(&status->cost);
 	char path[64];
 
+	for (size_t i = 0; i < status->n; i++)
+		json_set(doc, status->values[i].name, value_of(&status->values[i]));
+	json_set_text(doc, "image", je->image);
+	json_set_text(doc, "version", je->version[0] ? je->version : NULL);
+	json_set_text(doc, "prefix", je->prefix);
+	json_set_text(doc, "linkage", jemalloc_linkage_name(je->linkage));
+	json_set_text(doc, "conf_variable", je->conf_name);
+	json_set_u64(doc, "other_jemallocs", je->others);
 	json_set_text(doc, "jemalloc.found_by", je->by_scan ? "scan" : "symbols");
-	if (je->dump.n_names)
-		json_set_u64(doc, "jemalloc.names", je->dump.n_names);
-	else
-		json_set(doc, "jemalloc.names", NULL);
+	json_set(doc, "jemalloc.names",
+		 je->dump.n_names ? json_object_new_uint64(je->dump.n_names) : NULL);
 	set_address(doc, "jemalloc.mallctl", je->mallctl);
 	set_address(doc, "jemalloc.malloc_stats_print", je->malloc_stats_print);
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
@@ -396,22 +382,6 @@ static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
 	set_address(doc, "jemalloc.prof_dump", je->dump.prof_dump);
 	json_set_text(doc, "jemalloc.prof_dump_file",
 		      je->dump.file_arg ? arch_arg_register(je->dump.file_arg) : NULL);
-}
-
-struct json_object *api_status(const struct ops_status *status)
-{
-	const struct ops_jemalloc *je = &status->jemalloc;
-	struct json_object *doc = new_doc(&status->cost);
-
-	for (size_t i = 0; i < status->n; i++)
-		json_set(doc, status->values[i].name, value_of(&status->values[i]));
-	json_set_text(doc, "image", je->image);
-	json_set_text(doc, "version", je->version[0] ? je->version : NULL);
-	json_set_text(doc, "prefix", je->prefix);
-	json_set_text(doc, "linkage", jemalloc_linkage_name(je->linkage));
-	json_set_text(doc, "conf_variable", je->conf_name);
-	json_set_u64(doc, "other_jemallocs", je->others);
-	set_found(doc, je);
 	set_cost(doc, &status->cost, &status->recording);
 	return doc;
 }
@@ -548,16 +518,6 @@ static struct json_object *lines_json(const char *text)
 	return json;
 }
 
-static struct json_object *unit_file_json(const struct ops_unit_file *f)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_text(o, "path", f->path);
-	json_set(o, "before", lines_json(f->before));
-	json_set(o, "after", lines_json(f->after));
-	return o;
-}
-
 struct json_object *api_unit(const struct ops_unit *u, bool done, bool restarted)
 {
 	struct json_object *doc = json_object_new_object();
@@ -567,9 +527,18 @@ struct json_object *api_unit(const struct ops_unit *u, bool done, bool restarted
 	json_set_bool(doc, "changes", ops_unit_changes(u));
 	json_set_bool(doc, "done", done);
 	json_set_bool(doc, "restarted", restarted);
-	for (size_t i = 0; i < u->n_files; i++)
-		if (u->files[i].before || u->files[i].after)
-			json_object_array_add(files, unit_file_json(&u->files[i]));
+	for (size_t i = 0; i < u->n_files; i++) {
+		const struct ops_unit_file *f = &u->files[i];
+		struct json_object *o;
+
+		if (!f->before && !f->after)
+			continue;
+		o = json_object_new_object();
+		json_set_text(o, "path", f->path);
+		json_set(o, "before", lines_json(f->before));
+		json_set(o, "after", lines_json(f->after));
+		json_object_array_add(files, o);
+	}
 	json_set(doc, "files", files);
 	if (u->enables) {
 		json_set_text(doc, "variable", u->variable);
@@ -584,32 +553,28 @@ struct json_object *api_unit(const struct ops_unit *u, bool done, bool restarted
 	return api_with_warnings(doc, warnings);
 }
 
-static struct json_object *undone_json(const struct ops_undone *u)
+struct json_object *api_undo(const struct ops_undone *v, size_t n)
 {
 	static const char *const states[] = {
 		[OPS_UNDO_NOTHING] = "nothing", [OPS_UNDO_DONE] = "undone",
 		[OPS_UNDO_ENDED] = "ended",	[OPS_UNDO_RUNNING] = "recording",
 		[OPS_UNDO_FAILED] = "failed",
 	};
-	struct json_object *o = json_object_new_object();
-
-	json_set_int(o, "pid", u->pid);
-	json_set_text(o, "comm", *u->comm ? u->comm : NULL);
-	json_set_text(o, "state", states[u->how]);
-	json_set_bool(o, "changed.prof.active", u->active);
-	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
-	json_set_bool(o, "changed.sampler", u->sampler);
-	json_set_bool(o, "changed.prof.lg_sample", u->rate);
-	set_message(o, "reason", &u->why);
-	return o;
-}
-
-struct json_object *api_undo(const struct ops_undone *v, size_t n)
-{
 	struct json_object *doc = json_object_new_object(), *list = json_object_new_array();
 
-	for (size_t i = 0; i < n; i++)
-		json_object_array_add(list, undone_json(&v[i]));
+	for (const struct ops_undone *u = v; u < v + n; u++) {
+		struct json_object *o = json_object_new_object();
+
+		json_set_int(o, "pid", u->pid);
+		json_set_text(o, "comm", *u->comm ? u->comm : NULL);
+		json_set_text(o, "state", states[u->how]);
+		json_set_bool(o, "changed.prof.active", u->active);
+		json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
+		json_set_bool(o, "changed.sampler", u->sampler);
+		json_set_bool(o, "changed.prof.lg_sample", u->rate);
+		set_message(o, "reason", &u->why);
+		json_object_array_add(list, o);
+	}
 	json_set(doc, "recordings", list);
 	return doc;
 }
@@ -700,15 +665,6 @@ static void set_growth(struct json_object *doc, const struct ops_diff *d)
 	json_set(doc, "stacks", stacks);
 }
 
-static struct json_object *file_json(const char *file, uint64_t bytes)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_text(o, "file", file);
-	json_set_u64(o, "bytes", bytes);
-	return o;
-}
-
 struct json_object *api_record(const struct ops_record *record, const struct ops_diff *diff,
 			       const char *const *files, size_t n)
 {
@@ -716,7 +672,8 @@ struct json_object *api_record(const struct ops_record *record, const struct ops
 	struct json_object *doc = new_doc(&record->cost), *series = json_object_new_array(),
 			   *written = json_object_new_array();
 
-	json_set(doc, "base", file_json(record->first, record->first_bytes));
+	json_set_text(doc, "base.file", record->first);
+	json_set_u64(doc, "base.bytes", record->first_bytes);
 	json_set_text(doc, "file", record->last);
 	json_set_u64(doc, "bytes", record->last_bytes);
 	for (size_t i = 0; i < record->n_series; i++)
@@ -880,19 +837,6 @@ static const char *memory_kind_name(enum memory_kind kind)
 	return names[kind];
 }
 
-static struct json_object *mapping_json(const struct memory_item *item)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_text(o, "kind", memory_kind_name(item->kind));
-	json_set_text(o, "path", item->path[0] ? item->path : NULL);
-	set_address(o, "start", item->start);
-	json_set_u64(o, "rss_bytes", item->sum.rss);
-	json_set_u64(o, "size_bytes", item->sum.size);
-	json_set_u64(o, "mappings", item->sum.mappings);
-	return o;
-}
-
 struct json_object *api_explain(const struct ops_explain *e)
 {
 	struct json_object *doc = new_doc(&e->cost), *mappings = json_object_new_array();
@@ -907,8 +851,18 @@ struct json_object *api_explain(const struct ops_explain *e)
 		json_set_u64(doc, "stats.mapped", e->mapped);
 		json_set_u64(doc, "stats.retained", e->retained);
 	}
-	for (size_t i = 0; i < e->memory.n_items; i++)
-		json_object_array_add(mappings, mapping_json(&e->memory.items[i]));
+	for (size_t i = 0; i < e->memory.n_items; i++) {
+		const struct memory_item *item = &e->memory.items[i];
+		struct json_object *o = json_object_new_object();
+
+		json_set_text(o, "kind", memory_kind_name(item->kind));
+		json_set_text(o, "path", item->path[0] ? item->path : NULL);
+		set_address(o, "start", item->start);
+		json_set_u64(o, "rss_bytes", item->sum.rss);
+		json_set_u64(o, "size_bytes", item->sum.size);
+		json_set_u64(o, "mappings", item->sum.mappings);
+		json_object_array_add(mappings, o);
+	}
 	json_set(doc, "mappings", mappings);
 	json_set(doc, "limit_bytes", e->limited ? json_object_new_uint64(e->limit) : NULL);
 	json_set(doc, "used_bytes", e->limited ? json_object_new_uint64(e->used) : NULL);

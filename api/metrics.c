@@ -220,24 +220,10 @@ static void put_operations(const struct metrics *m, const struct api_own_metrics
 	}
 }
 
-static void put_rules(const struct metrics *m, const struct api_own_metrics *own)
-{
-	static const char name[] = "jeprof_ctl_rule_runs_total";
-
-	head(m, name, PROM_COUNTER, "Profiles taken by rules of the service, by rule and result");
-	for (size_t i = 0; i < own->n_rules; i++) {
-		const struct api_own_rule *rule = &own->rules[i];
-
-		fprintf(m->out, "%s{rule=\"%s\",result=\"ok\"} %" PRIu64 "\n", name, rule->name,
-			rule->ok);
-		fprintf(m->out, "%s{rule=\"%s\",result=\"failed\"} %" PRIu64 "\n", name, rule->name,
-			rule->failed);
-	}
-}
-
 static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 {
 	static const char pause[] = "jeprof_ctl_pause_seconds_total";
+	static const char runs[] = "jeprof_ctl_rule_runs_total";
 
 	if (own->n) {
 		put_operations(m, own);
@@ -251,7 +237,16 @@ static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 		fprintf(m->out, "} %" PRIu64 ".%06" PRIu64 "\n", us / 1000000, us % 1000000);
 	}
 	if (own->n_rules)
-		put_rules(m, own);
+		head(m, runs, PROM_COUNTER,
+		     "Profiles taken by rules of the service, by rule and result");
+	for (size_t i = 0; i < own->n_rules; i++) {
+		const struct api_own_rule *rule = &own->rules[i];
+
+		fprintf(m->out, "%s{rule=\"%s\",result=\"ok\"} %" PRIu64 "\n", runs, rule->name,
+			rule->ok);
+		fprintf(m->out, "%s{rule=\"%s\",result=\"failed\"} %" PRIu64 "\n", runs, rule->name,
+			rule->failed);
+	}
 	gauge(m, "jeprof_ctl_workers", own->workers, "Running operations");
 	gauge(m, "jeprof_ctl_waiting", own->waiting, "Queued operations");
 }

@@ -3,22 +3,10 @@
 
 #include <string.h>
 
-/* The rule that fired, and why. */
-static void set_rule(struct json_object *doc, const struct api_run *run)
-{
-	const struct ops_guard_due *due = run->due;
-
-	json_set_text(doc, "rule.name", run->by);
-	json_set_text(doc, "rule.text", due->rule->text);
-	json_set_text(doc, "rule.action", api_guard_action(run->action));
-	json_set_u64(doc, "rule.rss_bytes", due->rss_bytes);
-	json_set_u64(doc, "rule.level_bytes", due->level);
-	json_set(doc, "rule.limit_bytes", due->limit ? json_object_new_uint64(due->limit) : NULL);
-}
-
 struct json_object *api_run(const struct api_run *run)
 {
 	struct json_object *doc = json_object_new_object();
+	const struct ops_guard_due *due = run->due;
 
 	json_set_u64(doc, "id", run->id);
 	json_set_text(doc, "kind", run->kind);
@@ -35,8 +23,16 @@ struct json_object *api_run(const struct api_run *run)
 		json_set_u64(doc, "sample_bytes", run->sample_bytes);
 	else
 		json_set(doc, "sample_bytes", NULL);
-	if (run->due)
-		set_rule(doc, run);
+	/* The rule that fired, and why. */
+	if (due) {
+		json_set_text(doc, "rule.name", run->by);
+		json_set_text(doc, "rule.text", due->rule->text);
+		json_set_text(doc, "rule.action", api_guard_action(run->action));
+		json_set_u64(doc, "rule.rss_bytes", due->rss_bytes);
+		json_set_u64(doc, "rule.level_bytes", due->level);
+		json_set(doc, "rule.limit_bytes",
+			 due->limit ? json_object_new_uint64(due->limit) : NULL);
+	}
 	json_set(doc, "error", NULL);
 	json_set(doc, "result", NULL);
 	return doc;
