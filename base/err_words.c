@@ -138,15 +138,6 @@ static bool has_cause(const struct writer *w)
 	return w->depth + 1 < ERR_DEPTH && w->err->ids[w->depth + 1] != ERROR_NONE;
 }
 
-static void add_cause(struct writer *w)
-{
-	if (!has_cause(w))
-		return;
-	w->depth++;
-	write_error(w);
-	w->depth--;
-}
-
 static void add_sys(struct writer *w)
 {
 	add_safe(w, strerror(w->err->sys));
@@ -170,14 +161,19 @@ static void add_field(struct writer *w, const char *name, size_t len)
 
 static void add_named(struct writer *w, const char *name, size_t len)
 {
-	if (len == 5 && !memcmp(name, "cause", len))
-		add_cause(w);
-	else if (len == 3 && !memcmp(name, "sys", len))
+	if (len == 5 && !memcmp(name, "cause", len)) {
+		if (!has_cause(w))
+			return;
+		w->depth++;
+		write_error(w);
+		w->depth--;
+	} else if (len == 3 && !memcmp(name, "sys", len)) {
 		add_sys(w);
-	else if (len == 3 && !memcmp(name, "who", len))
+	} else if (len == 3 && !memcmp(name, "who", len)) {
 		write_words(w, "{pid} ({comm})");
-	else
+	} else {
 		add_field(w, name, len);
+	}
 }
 
 /* Write up to the end of the template or the brackets; returns that position. */

@@ -59,21 +59,18 @@ uint64_t hashmap_hash(const void *bytes, size_t len, uint64_t seed)
 	return mix(h ^ piece);
 }
 
-static struct hashmap_slot *find(struct hashmap_slot *slots, size_t n_slots, uint64_t hash,
-				 hashmap_equal_fn *equal, const void *ctx)
-{
-	size_t i = hash & (n_slots - 1);
-
-	while (slots[i].value != HASHMAP_NONE &&
-	       (slots[i].hash != hash || (equal && !equal(ctx, slots[i].value))))
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
-}
-
 uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_equal_fn *equal,
 		      const void *ctx)
 {
-	return map->n ? find(map->slots, map->n_slots, hash, equal, ctx)->value : HASHMAP_NONE;
+	const struct hashmap_slot *slots = map->slots;
+	size_t i = hash & (map->n_slots - 1);
+
+	if (!map->n)
+		return HASHMAP_NONE;
+	while (slots[i].value != HASHMAP_NONE &&
+	       (slots[i].hash != hash || (equal && !equal(ctx, slots[i].value))))
+		i = (i + 1) & (map->n_slots - 1);
+	return slots[i].value;
 }
 
 static void put(struct hashmap_slot *slots, size_t n_slots, struct hashmap_slot slot)
