@@ -39,16 +39,6 @@ static int load(struct sites *s, uint64_t sample_bytes, struct err *err)
 	return s->ring ? 0 : why_not_loaded(errno, err);
 }
 
-static int attach(struct sites *s, const struct sites_probe *probe, struct err *err)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->handle);
-	s->link = bpf_program__attach_uprobe(s->skel->progs.event_is_due, false, probe->pid, path,
-					     probe->offset);
-	return s->link ? 0 : why_not_attached(errno, path, err);
-}
-
 static void close_sites(struct sites **s)
 {
 	sites_close(*s);
@@ -58,6 +48,7 @@ int sites_open(struct sites **out, const struct sites_probe *probe, sites_fn *fn
 	       struct err *err)
 {
 	_cleanup_(close_sites) struct sites *s = calloc(1, sizeof(*s));
+	char path[64];
 
 	if (!s)
 		return err_no_memory(err);
@@ -65,8 +56,13 @@ int sites_open(struct sites **out, const struct sites_probe *probe, sites_fn *fn
 	s->ctx = ctx;
 	why_listen();
 	if (why_impossible(err) || origin_check(probe->handle, err) ||
-	    load(s, probe->sample_bytes, err) || attach(s, probe, err))
+	    load(s, probe->sample_bytes, err))
 		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->handle);
+	s->link = bpf_program__attach_uprobe(s->skel->progs.event_is_due, false, probe->pid, path,
+					     probe->offset);
+	if (!s->link)
+		return why_not_attached(errno, path, err);
 	*out = take_ptr(s);
 	return 0;
 }

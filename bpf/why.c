@@ -59,12 +59,6 @@ static uint64_t own_status(const char *key, int base)
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
-/* CAP_BPF and CAP_PERFMON suffice for the program; uprobes require CAP_SYS_ADMIN. */
-static bool may_watch(void)
-{
-	return own_status("\nCapEff:", 16) & BIT(CAP_SYS_ADMIN);
-}
-
 /* The kernel checks capabilities in the initial user namespace. */
 static bool in_user_ns(void)
 {
@@ -92,14 +86,6 @@ static bool is_confidential(void)
 		return strstr(text, "[confidentiality]");
 	return read_text("/proc/cmdline", text, sizeof(text)) &&
 	       strstr(text, "lockdown=confidentiality");
-}
-
-static int locked_down(struct err *err)
-{
-	if (!is_confidential())
-		return 0;
-	err_raise(err, ERROR_KERNEL_LOCKED_DOWN);
-	return err_advise(err, FIX_LOCKDOWN_INTEGRITY);
 }
 
 /* The IDs of tracepoints are available only there. */
@@ -144,7 +130,8 @@ static int by_memlock(struct err *err)
 
 int why_impossible(struct err *err)
 {
-	if (!may_watch())
+	/* CAP_BPF and CAP_PERFMON suffice for the program; uprobes require CAP_SYS_ADMIN. */
+	if (!(own_status("\nCapEff:", 16) & BIT(CAP_SYS_ADMIN)))
 		return no_rights(err);
 	if (access(BTF_FILE, R_OK)) {
 		err_raise_sys(err, ERROR_NO_BTF, errno, .path = BTF_FILE);
@@ -154,7 +141,11 @@ int why_impossible(struct err *err)
 		err_raise_sys(err, ERROR_NO_UPROBES, errno, .path = UPROBE_TYPE);
 		return err_advise(err, FIX_KERNEL_WITH_UPROBES);
 	}
-	return locked_down(err) || no_tracepoints(err) ? -1 : 0;
+	if (is_confidential()) {
+		err_raise(err, ERROR_KERNEL_LOCKED_DOWN);
+		return err_advise(err, FIX_LOCKDOWN_INTEGRITY);
+	}
+	return no_tracepoints(err);
 }
 
 /* Each probe takes two descriptors. */
