@@ -144,20 +144,14 @@ static bool is_root_with(const unsigned int *caps, size_t n)
 	return all;
 }
 
-/* The controller, which has the same capabilities, then needs CAP_KILL to kill it. */
-static bool may_leave_root(void)
-{
-	static const unsigned int needed[] = { CAP_SETUID, CAP_SETGID, CAP_KILL };
-
-	return is_root_with(needed, COUNT(needed));
-}
-
 void fence_leave_root(void)
 {
+	/* The controller, which has the same capabilities, then needs CAP_KILL to kill it. */
+	static const unsigned int needed[] = { CAP_SETUID, CAP_SETGID, CAP_KILL };
 	const uid_t own = FENCE_USER_FIRST + (uid_t)getpid();
 
-	if (may_leave_root() && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
-	    !setresgid(own, own, own))
+	if (is_root_with(needed, COUNT(needed)) && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
+	    !setgroups(0, NULL) && !setresgid(own, own, own))
 		(void)!setresuid(own, own, own);
 }
 
