@@ -160,9 +160,6 @@ static int too_many_files(struct err *err)
 
 static int unknown(enum err_code code, int sys, const char *what, struct err *err)
 {
-	char said[sizeof(last_warning)];
-
-	output_safe(last_warning, said, sizeof(said));
 	return err_raise_sys(err, ERROR_BPF_FAILED, sys, .code = code, .what = what,
 			     .text = last_warning);
 }
