@@ -173,6 +173,7 @@ static int ask(const struct ops_match *m, enum ops_stats_format format,
 	       const struct ops_options *options, struct part *part, unsigned int *left_ms,
 	       struct err *err)
 {
+	struct ops_options own = *options;
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	struct call call = { .flags = CALL_STATS, .fd = -1 };
@@ -180,7 +181,6 @@ static int ask(const struct ops_match *m, enum ops_stats_format format,
 		.what = "the target's report",
 		.max_bytes = options->max_bytes ? options->max_bytes : OPS_STATS_MAX,
 	};
-	struct ops_options own = *options;
 	int failed;
 
 	own.start_time = m->start_time;

@@ -31,8 +31,8 @@
 static int put_back(const struct journal_state *state, const struct ops_options *options,
 		    struct ops_undone *undone, struct err *err)
 {
-	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options own = *options;
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_change change = { 0 };
 	struct putback p = { 0 };
 	uint64_t began_ms = now_ms(), late_ms;

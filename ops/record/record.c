@@ -527,8 +527,8 @@ static void show(struct recording *r)
  */
 static void count(struct recording *r)
 {
-	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options brief = r->options;
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	unsigned int before = r->count.n;
 	struct err ignored;
 

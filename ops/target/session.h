@@ -17,6 +17,7 @@ typedef int look_fn(struct session *s, struct unpack *question, struct pack *ans
 		    struct err *err);
 
 struct session {
+	/* Used until the session is closed: a variable for them is declared before the session. */
 	const struct ops_options *options;
 	uint64_t deadline_ms; /* until when to retry on ERR_BUSY, CLOCK_MONOTONIC */
 	uint64_t timeout_ms;  /* until when all runs together may go on, CLOCK_MONOTONIC */

@@ -153,8 +153,8 @@ static int find_process(struct ops_unit *u, const struct facts *f,
 static int look_at(struct ops_unit *u, const struct ops_options *options, char version[64],
 		   struct err *err)
 {
-	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options by = *options;
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct jemalloc_values values;
 
 	by.start_time = u->process.start_time;
