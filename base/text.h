@@ -59,6 +59,14 @@ void output_make_safe(char *text, size_t size);
 /* The number of terminal columns of UTF-8 text; wide East Asian characters count as one. */
 size_t text_columns(const char *text);
 
+/* The line after this one, which may be empty; NULL at the end. */
+static inline const char *text_next_line(const char *line)
+{
+	const char *stop = strchr(line, '\n');
+
+	return stop ? stop + 1 : NULL;
+}
+
 /* Does it begin with `start`? */
 static inline bool text_begins(const char *text, const char *start)
 {

@@ -2,6 +2,7 @@
 #include "process/cgroup.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "process/hierarchy.h"
 #include "process/proc.h"
 
@@ -51,7 +52,7 @@ bool cgroup_keyed(const char *folder, const char *file, const char *key, uint64_
 
 	if (!read_text(folder, file, text, sizeof(text)))
 		return false;
-	for (const char *line = text; line; line = strchr(line, '\n'), line += line ? 1 : 0)
+	for (const char *line = text; line; line = text_next_line(line))
 		if (strncmp(line, key, len) == 0 && line[len] == ' ')
 			return parse(line + len + 1, number);
 	return false;
@@ -96,8 +97,7 @@ bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 	char text[PROC_CGROUP_SIZE];
 
 	proc_cgroup(pid, text, sizeof(text));
-	for (const char *line = text; line && *line;
-	     line = strchr(line, '\n'), line += line ? 1 : 0) {
+	for (const char *line = text; line && *line; line = text_next_line(line)) {
 		const char *list = line + strcspn(line, ":\n");
 		const char *path = *list == ':' ? list + 1 + strcspn(list + 1, ":\n") : list;
 		bool unified = path == list + 1;

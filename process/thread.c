@@ -3,6 +3,7 @@
 
 #include "arch/machine.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "process/proc.h"
 #include "process/procfs.h"
@@ -135,17 +136,10 @@ static const struct {
 	{ "voluntary_ctxt_switches:", offsetof(struct proc_status, switches), set_count },
 };
 
-static const char *next_line(const char *line)
-{
-	const char *stop = strchr(line, '\n');
-
-	return stop ? stop + 1 : NULL;
-}
-
 bool proc_status_parse(struct proc_status *st, const char *text)
 {
 	*st = (struct proc_status){ 0 };
-	for (const char *line = text; line; line = next_line(line)) {
+	for (const char *line = text; line; line = text_next_line(line)) {
 		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 			size_t len = strlen(lines[i].key);
 

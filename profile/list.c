@@ -262,7 +262,7 @@ static int write_function(struct writing *w, const struct line *v, size_t last,
 		find(ctx, file, v->mapping, &source);
 	write_head(w, v, &source);
 	w->text = source.text;
-	w->end = source.text + source.len;
+	w->end = source.text ? source.text + source.len : NULL;
 	if (file && index_lines(w, file, err))
 		return -1;
 	seek_line(w, 1);
