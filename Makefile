@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A single Makefile, recursive only for variants of itself: `make B=DIR SAN=1` builds the
-# same targets under DIR with the sanitizers.
+# same targets under DIR with clang's sanitizers, and what is fuzzed.
 
 B ?= build
 PREFIX ?= /usr/local
@@ -57,15 +57,20 @@ UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 C_FILES := $(foreach d,$(FOLDERS) front tests/unit tests/target tests/careless tests/fuzz bench packaging,$(wildcard $(d)/*.[ch]))
 
+WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 OPT ?= -O2 -g
 ifdef SAN
-OPT := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+BUILD_CC := $(CLANG)
+# Clang before 19 does not define the macro, and dwz cannot read its version 5 of DWARF. The other warnings are gcc's to give.
+OPT := -O1 -g1 -gdwarf-4 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=undefined -D__SANITIZE_ADDRESS__=1
+WARNINGS += -Wno-missing-field-initializers -Wno-unknown-attributes
 else
+BUILD_CC := $(CC)
 OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection $(ARCH_CFLAGS)
 endif
 
-WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
-	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 # "-D_GNU_SOURCE=" does not conflict with a file's own "#define _GNU_SOURCE".
 ARCH_FLAGS := -DARCH_HEADER='"$(ARCH).h"'
 CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= $(ARCH_FLAGS) -MMD -MP
@@ -95,18 +100,18 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit coverage check-long check-matrix \
-	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
+	check-system check-all check-fuzz build-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) $(FRONT) ## build build/jeprof-ctl
 
 $(BIN): $(OBJ)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+	$(Q)$(BUILD_CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
 $(FRONT): $(FRONT_OBJ) $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
+	$(Q)$(BUILD_CC) $(CFLAGS) $(LDFLAGS) -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
 
 # The program with its libraries and their loader, which a program names by its full path: it runs
 # from the folder $(PORTABLE), regardless of the machine's C library.
@@ -165,7 +170,7 @@ $(BPF_LOADERS): CPPFLAGS += -isystem $(B)/gen
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(BUILD_CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The messages of pprof's format, in C.
 GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(B)/gen/sampler/offsets.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETONS))
@@ -177,7 +182,7 @@ $(B)/gen/profile/format/pprof.pb-c.h: profile/format/pprof.proto Makefile
 	$(Q)protoc-c -I profile/format --c_out=$(@D) $<
 $(B)/gen/profile/format/pprof.pb-c.o: $(B)/gen/profile/format/pprof.pb-c.h
 	$(say) CC $(@:.o=.c)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
+	$(Q)$(BUILD_CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
 # The page of `report -f html`: assembled from web/, and embedded.
 WEB := $(wildcard web/* web/serve/*)
@@ -212,7 +217,7 @@ $(B)/gen/web/serve.o: $(B)/gen/web/serve.html $(B)/gen/web/serve.csp
 
 # The code mapped into targets: a separate image without a C library, and the offsets in it.
 # It must be the same even with the sanitizers.
-SAMPLER_FLAGS := -std=gnu17 -O2 $(WARNINGS) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
+SAMPLER_FLAGS := -std=gnu17 -O2 $(filter-out -Wno-%,$(WARNINGS)) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables $(SAMPLER_ARCH_FLAGS)
 $(B)/gen/sampler/target.so: sampler/target.c sampler/target.lds $(wildcard sampler/*.h sampler/arch/*.h) Makefile
 	$(say) LD $@
@@ -236,7 +241,7 @@ $(B)/tested.a: $(TESTED)
 $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) \
+	$(Q)$(BUILD_CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) \
 		$(FRONT_LIBS) -lcmocka
 
 # The test replaces its control groups.
@@ -355,9 +360,10 @@ screenshots: all ## build/screenshots/: pictures of the pages in each view, wide
 	$(Q)B=$(B) doc/pictures/make $(B)/screenshots
 
 FUZZ_RUNS = -max_total_time=$(or $(FUZZ_SECONDS),60)
-fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## run every fuzz target for FUZZ_SECONDS (60)
-	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
-	$(Q)printf '%s\n' $(FUZZ) | xargs -P $$(nproc) -n 1 sh -c '\
+fuzz: build/tests/target/libliar.so ## run every fuzz target for FUZZ_SECONDS (60)
+	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 build-fuzz
+	$(Q)tests/fuzz/seeds build/asan/fuzz $<
+	$(Q)printf '%s\n' $(FUZZ:$(B)/%=build/asan/%) | xargs -P $$(nproc) -n 1 sh -c '\
 		$$0 $(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$$0. $$0.corpus >$$0.log 2>&1 || \
 			{ tail -n 50 $$0.log; exit 255; }; \
 		echo "$$0: $$(sed -n "s/^Done/no finding in/p" $$0.log)"'
@@ -365,33 +371,14 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## run every fuzz target for FUZZ_SEC
 check-fuzz: FUZZ_RUNS = -runs=0
 check-fuzz: fuzz ## run every fuzz target on its corpus only
 
-FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
-	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-# Built for fuzzing: whole folders, and from ops/ the messages of confined children and what they need.
-FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
-	stacks/table% stacks/tally% stacks/walk% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
-	record/journal% apart/% stats_text% unit/text% guard/rule% until%)
-FUZZED_FRONT := $(addprefix front/,route.c compat.c origin.c addresses.c)
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
-	profile/% io/% symbols/% wire/% serve/queue.c serve/events.c $(FUZZED_OPS),$(SRC)) $(FUZZED_FRONT)) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
-.SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o
-$(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS) front,$(wildcard $(d)/*.h $(d)/*.def)) Makefile
-	$(say) CLANG $<
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<
-
-$(filter $(B)/fuzz/%,$(FUZZED)): | $(GENERATED)
-$(B)/fuzz/gen/%.o: $(GENERATED)
-	$(say) CLANG $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $(B)/gen/$*.c
-
-# They start no process.
-$(B)/fuzz/fuzz_child: $(B)/fuzz/ops/target/inside.o # needs a session, which it brings along
+build-fuzz: $(FUZZ)
+# It starts no process.
 $(B)/fuzz/fuzz_child: FUZZ_LINK := -Wl,--wrap=confined_start,--wrap=confined_ask,--wrap=confined_answer
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/tested.a
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BUILD_CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -MF $@.d -MT $@ -o $@ $< \
+		$(B)/tested.a $(LDLIBS)
 
 COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
 $(COMPLETIONS): $(BIN)
@@ -439,4 +426,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo '  V=1 shows the commands; CC, OPT, PREFIX, DESTDIR as usual'
 
--include $(OBJ:.o=.d) $(FRONT_OBJ:.o=.d) $(B)/bpf/absent.d $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(FRONT_OBJ:.o=.d) $(B)/bpf/absent.d $(UNIT:=.d) $(FUZZ:=.d)

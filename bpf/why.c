@@ -23,7 +23,8 @@
 
 static _Thread_local char last_warning[256]; /* libbpf warns in the calling thread */
 
-static int keep_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
+__printf_like(2, 0) static int keep_warning(enum libbpf_print_level level, const char *fmt,
+					    va_list ap)
 {
 	if (level == LIBBPF_WARN && !*last_warning) {
 		vsnprintf(last_warning, sizeof(last_warning), fmt, ap);

@@ -58,7 +58,7 @@ bool dump_file_name_parse(const char *path, struct dump_file_name *n)
 	} else {
 		by_jemalloc = false;
 	}
-	if (text_begins(last, GUARD_PART + 1))
+	if (text_begins(last, &GUARD_PART[1]))
 		last = cut(rest);
 	n->seconds = time_in(last);
 	if (n->seconds)

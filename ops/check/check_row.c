@@ -12,7 +12,8 @@ enum tristate check_tristate(const struct check_value *v)
 	return !v->known ? TRI_UNKNOWN : v->flag ? TRI_YES : TRI_NO;
 }
 
-static void set(struct ops_check *c, enum tristate ok, const char *fmt, va_list ap)
+__printf_like(3, 0) static void set(struct ops_check *c, enum tristate ok, const char *fmt,
+				    va_list ap)
 {
 	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
 	c->made = true;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 static void check_lint(const char *text, size_t len, int version, enum tristate with_prof)
 {
 	static struct conf_lint lint;

@@ -33,7 +33,8 @@ static void use(struct image *img)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct range exec = { 0x10000, 0x10000 + FUZZ_IMAGE_MAX };
-	struct image img = { .path = "fuzz",
+	char path[] = "fuzz";
+	struct image img = { .path = path,
 			     .start = exec.start,
 			     .end = exec.end,
 			     .bias = exec.start,

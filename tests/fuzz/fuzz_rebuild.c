@@ -28,7 +28,8 @@ static void use(struct image *img)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *memory;
-	struct image img = { .path = "fuzz" };
+	char path[] = "fuzz";
+	struct image img = { .path = path };
 	const struct map map = { 0 };
 
 	if (size > FUZZ_IMAGE_MAX)

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint64_t start = (uint64_t)(uintptr_t)data;
 	struct range exec = { start, start + size };
-	struct image img = { .path = "fuzz",
+	char path[] = "fuzz";
+	struct image img = { .path = path,
 			     .start = exec.start,
 			     .end = exec.end,
 			     .bias = exec.start,

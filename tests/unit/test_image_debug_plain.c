@@ -77,6 +77,8 @@ static void same_bytes(Elf *a, Elf *b, const char *name)
 	Elf_Data *x = elf_rawdata(section(a, name, &sh), NULL);
 	Elf_Data *y = elf_rawdata(section(b, name, &sh), NULL);
 
+	assert_non_null(x);
+	assert_non_null(y);
 	assert_int_equal(sh.sh_flags & SHF_COMPRESSED, 0);
 	assert_true(x->d_size > 0);
 	assert_int_equal(x->d_size, y->d_size);
@@ -108,8 +110,11 @@ static void test_unpacked(void **state)
 	(void)state;
 	f.plain = image_plain(f.elf, f.fd, &f.plain_fd);
 	assert_non_null(f.plain);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		same_bytes(f.plain, before.elf, names[i]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		/* .debug_line_str is new in version 5 of DWARF. */
+		if (section(before.elf, names[i], &sh))
+			same_bytes(f.plain, before.elf, names[i]);
+	}
 	/* What is not needed is there in name alone. */
 	assert_non_null(section(f.plain, ".text", &sh));
 	assert_int_equal(sh.sh_type, SHT_NOBITS);

@@ -59,14 +59,18 @@ __asm__(".macro fake_function name\n"
 	".irp a, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n"
 	"\tfake_function je_cold_\\a\n"
 	".endr\n"
+	".popsection\n"
+	/* A sanitizer's variable would be larger. */
+	".pushsection .data\n"
+	"\t.globl fake_je_opt_prof\n\t.type fake_je_opt_prof, @object\n"
+	"fake_je_opt_prof: .byte 1\n\t.size fake_je_opt_prof, 1\n"
 	".popsection\n");
 /* clang-format on */
 
 extern const char fake_mallctl[], fake_malloc_stats_print[];
-extern bool fake_je_opt_prof;
-bool fake_je_opt_prof = true;
+extern const bool fake_je_opt_prof;
 const char *fake_malloc_message = "%s: <jemalloc>: no message";
-static const char *const texts[] = { "5.3.0-0-g" HASH, "6.0.0-1-gnothex", "heap_v2/%lu",
+static const char *const texts[] = { ("5.3.0-0-g" HASH), "6.0.0-1-gnothex", "heap_v2/%lu",
 				     "FAKE_MALLOC_CONF" };
 
 struct look {
