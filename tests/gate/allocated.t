@@ -83,10 +83,10 @@ like "$out" '^allocated: \+9\.8K, from 127K to 137K, in 1 function' 'diff of the
 ctl_ok 'diff, as JSON' diff --json "$T/a.heap" "$T/b.heap"
 as_schema diff 'diff, as JSON'
 is "$(json '[.type, .in_use, .allocated] | tostring')" \
-	'["alloc_space",null,{"before":130000,"after":330000,"before_seconds":10,"after_seconds":20}]' 'diff, as JSON: the same'
+	'["alloc_space",null,{"after":330000,"after_seconds":20,"before":130000,"before_seconds":10}]' 'diff, as JSON: the same'
 ctl_ok 'diff, as JSON, of what is in use' diff --json "$T/held.heap" "$T/held.heap"
 as_schema diff 'diff, as JSON, of what is in use'
-is "$(json '[.type, .in_use, .allocated] | tostring')" '["inuse_space",{"before":1000,"after":1000},null]' 'control: of what is in use'
+is "$(json '[.type, .in_use, .allocated] | tostring')" '["inuse_space",{"after":1000,"before":1000},null]' 'control: of what is in use'
 ctl_ok 'diff, as a page' diff "$T/a.heap" "$T/b.heap" -o "$T/diff.html"
 like "$(<"$T/diff.html")" '"values":\{"alloc_space":\[' 'diff, as a page: of the same'
 

@@ -24,7 +24,7 @@ start_victim leaky
 snapshot "$pid"
 before=$(value prof.lg_sample)
 ctl_ok 'rate' record "$pid" -d 300ms --sample-rate 64K -o "$T/rate.heap" --json
-is "$(json '.changed.prof | tostring')" '{"active":true,"thread_active_init":false,"lg_sample":true}' 'rate: it is said'
+is "$(json '.changed.prof | tostring')" '{"active":true,"lg_sample":true,"thread_active_init":false}' 'rate: it is said'
 is "$(json .warning_id)" finer_later 'rate: a finer one comes later'
 like "$(json .warning)" '^each thread keeps the old rate until its next sample, after 128K on average' 'rate: after the old one'
 is "$(head -n 1 "$T/rate.heap")" heap_v2/65536 'rate: of the last profile'

@@ -348,7 +348,7 @@ stop_target "$pid"
 MALLOC_CONF=$PROF,prof_thread_active_init:false start_victim leaky
 snapshot "$pid"
 ctl_ok 'prof.thread_active_init false' record "$pid" -d 300ms -o "$T/init.heap" --json
-is "$(json '.changed.prof | tostring')" '{"active":true,"thread_active_init":true,"lg_sample":false}' 'prof.thread_active_init: changed'
+is "$(json '.changed.prof | tostring')" '{"active":true,"lg_sample":false,"thread_active_init":true}' 'prof.thread_active_init: changed'
 is "$("$CTL" "${patient[@]}" get "$pid" prof.thread_active_init -q)" false 'prof.thread_active_init: put back'
 assert_untouched "$pid" 'prof.thread_active_init: untouched'
 stop_target "$pid"

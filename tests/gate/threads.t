@@ -170,7 +170,7 @@ snapshot "$pid"
 ctl_ok 'a thread that cannot be reached' threads "$pid" --json
 is "$(json .missed)" 1 'a thread that cannot be reached: counted'
 is "$(json '.threads[] | select(.name == "stuck") | .thread | tostring')" \
-	'{"prof":{"active":null},"allocated":null,"deallocated":null}' 'a thread that cannot be reached: unknown, not guessed'
+	'{"allocated":null,"deallocated":null,"prof":{"active":null}}' 'a thread that cannot be reached: unknown, not guessed'
 like "$(json '.threads[] | select(.name == "stuck") | .reason')" 'system call' 'a thread that cannot be reached: and why'
 run_ctl threads "$pid" --activate all --json
 is "$status" 8 'a thread that cannot be reached: --activate says so'
