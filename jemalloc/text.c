@@ -360,7 +360,8 @@ static void merge_aliases(struct funcs *f)
 {
 	size_t n = 0;
 
-	qsort(f->v, f->n, sizeof(*f->v), by_start);
+	if (f->n)
+		qsort(f->v, f->n, sizeof(*f->v), by_start);
 	for (size_t i = 0; i < f->n; i++) {
 		struct func *to = n ? &f->v[n - 1] : NULL;
 

@@ -152,9 +152,9 @@ static bool is_guarded(const struct guard *g, pid_t pid)
 
 static int add_named(struct guard *g, const struct ops_match *who, struct err *err)
 {
+	struct ops_options options = g->options;
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
 	_cleanup_(session_close) struct session s = SESSION_INIT;
-	struct ops_options options = g->options;
 	const struct ops_list_request request = {
 		.debuginfod = options.debuginfod,
 		.stop_fd = options.stop_fd,
