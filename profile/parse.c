@@ -76,6 +76,7 @@ static int set_text(struct parse *ps, const struct span *s, const char **to, str
 /* "START-END HEX", for an earlier mapping. */
 static int set_build_id(struct parse *ps, struct span s, struct err *err)
 {
+	char digits[BUILD_ID_MAX];
 	uint64_t start, end;
 	uint32_t m;
 	size_t n = 0;
@@ -83,14 +84,14 @@ static int set_build_id(struct parse *ps, struct span s, struct err *err)
 	if (!reader_hex(&s, &start) || !reader_text(&s, "-") || !reader_hex(&s, &end) ||
 	    !reader_text(&s, " "))
 		return reader_fail(&ps->file, "not the build id of a mapping", err);
-	while (n < (size_t)(s.end - s.at) && isxdigit((unsigned char)s.at[n]))
-		n++;
-	if (!n || n > BUILD_ID_MAX || s.at + n != s.end)
+	for (; n < BUILD_ID_MAX && s.at + n < s.end && isxdigit((unsigned char)s.at[n]); n++)
+		digits[n] = (char)tolower((unsigned char)s.at[n]);
+	if (!n || s.at + n != s.end)
 		return reader_fail(&ps->file, "not a build id", err);
 	m = mapping_find(ps->p, start);
 	if (m == PROFILE_NONE || ps->p->mappings[m].start != start)
 		return 0;
-	ps->p->mappings[m].build_id = intern_add(ps->text, s.at, n);
+	ps->p->mappings[m].build_id = intern_add(ps->text, digits, n);
 	return ps->p->mappings[m].build_id ? 0 : err_no_memory(err);
 }
 

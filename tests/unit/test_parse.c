@@ -376,7 +376,7 @@ static void test_facts(void **state)
 	(void)state;
 	snprintf(text, sizeof(text),
 		 "%s# pid 4242\n# comm a\\x0ab\\x5c\n# host \n# time_ns 12\n# later x\n"
-		 "# build-id 401000-402000 00ff\n",
+		 "# build-id 401000-402000 00fF\n",
 		 v2);
 	p = parsed(text, NULL);
 	assert_int_equal(p.facts.pid, 4242);
