@@ -62,7 +62,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototype
 OPT ?= -O2 -g
 ifdef SAN
 BUILD_CC := $(CLANG)
-# Clang before 19 does not define the macro, and dwz cannot read its version 5 of DWARF. The other warnings are gcc's to give.
+# Clang before 19 does not define the macro, and dwz cannot read its version 5 of DWARF. gcc gives the
+# other warnings.
 OPT := -O1 -g1 -gdwarf-4 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=undefined -D__SANITIZE_ADDRESS__=1
 WARNINGS += -Wno-missing-field-initializers -Wno-unknown-attributes
@@ -78,7 +79,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Compilation needs these; the goals below do not.
-ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check coverage check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check check-asan coverage check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and the package of ARCH_HEADERS have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -99,7 +100,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit coverage check-long check-matrix \
+.PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit check-asan coverage check-long check-matrix \
 	check-system check-all check-fuzz build-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) $(FRONT) ## build build/jeprof-ctl
@@ -285,6 +286,15 @@ coverage: ## lines and branches of each folder that the unit tests reach (build/
 	$(Q)umask 0; mkdir -p build/cov && find build/cov -name '*.gcda' -delete && \
 		$(MAKE) --no-print-directory B=build/cov OPT='-O0 -g --coverage' check-unit
 	$(Q)tests/coverage build/cov
+
+# Not those where the sanitizer's own calls or memory would fail. LeakSanitizer does not work under
+# strace, which some tests use: .ci/run looks for leaks.
+NOT_ON_ASAN := tests/gate/errno.t tests/gate/limits.t
+check-asan: deps ## the gate, on the build with sanitizers
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all victims
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) B=build/asan SAN=1 all
+	$(Q)NAME=asan ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
+		tests/run gate $(filter-out $(NOT_ON_ASAN),$(wildcard tests/gate/*.t))
 
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours
