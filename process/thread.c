@@ -158,7 +158,7 @@ int proc_thread_status_open(pid_t pid, pid_t tid)
 	return procfs_open(pid, tid, "status");
 }
 
-/* In one read: each read at offset 0 generates the text anew. */
+/* In one read: each read at offset 0 generates the text again. */
 int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
 {
 	for (size_t size = STATUS_USUAL; size <= STATUS_MAX; size *= 16) {

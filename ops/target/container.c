@@ -264,11 +264,9 @@ static bool is_below(const char *cgroup, const char *wanted)
 	snprintf(names, sizeof(names), "%s%s", *wanted == '/' ? "" : "/", wanted);
 	for (size_t n = strlen(names); n > 0 && names[n - 1] == '/'; n--)
 		names[n - 1] = '\0';
-	for (const char *line = cgroup; line && *line && !found; line = strchr(line, '\n')) {
-		const char *path;
+	for (const char *line = cgroup; line && *line && !found; line = text_next_line(line)) {
+		const char *path = strchr(line, ':');
 
-		line += *line == '\n';
-		path = strchr(line, ':');
 		path = path ? strchr(path + 1, ':') : NULL;
 		found = path &&
 			path_holds(path + 1, strcspn(path + 1, "\n"), names, *wanted != '/');
@@ -296,14 +294,12 @@ void cgroup_pick(const char *text, char *buf, size_t size)
 	static const char unified[] = "0::", systemd[] = ":name=systemd:";
 	const char *at = NULL;
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		const char *hit;
+	for (const char *line = text; line && *line; line = text_next_line(line)) {
+		const char *hit = strstr(line, systemd);
 
-		line += *line == '\n';
 		if (text_begins(line, unified) && line[sizeof(unified) - 1] &&
 		    line[sizeof(unified)] != '\n')
 			at = line + sizeof(unified) - 1;
-		hit = strstr(line, systemd);
 		if (!at && hit && hit < strchrnul(line, '\n'))
 			at = hit + sizeof(systemd) - 1;
 	}
