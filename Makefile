@@ -57,25 +57,25 @@ UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 C_FILES := $(foreach d,$(FOLDERS) front tests/unit tests/target tests/careless tests/fuzz bench packaging,$(wildcard $(d)/*.[ch]))
 
-WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
-	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 OPT ?= -O2 -g
 ifdef SAN
 BUILD_CC := $(CLANG)
 # Clang before 19 does not define the macro, and dwz cannot read its version 5 of DWARF. gcc gives the
 # other warnings.
 OPT := -O1 -g1 -gdwarf-4 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
-	-fno-sanitize-recover=undefined -D__SANITIZE_ADDRESS__=1
-WARNINGS += -Wno-missing-field-initializers -Wno-unknown-attributes
+	-fno-sanitize-recover=undefined -D__SANITIZE_ADDRESS__=1 \
+	-Wno-missing-field-initializers -Wno-unknown-attributes
 else
 BUILD_CC := $(CC)
 OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection $(ARCH_CFLAGS)
 endif
 
+WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 # "-D_GNU_SOURCE=" does not conflict with a file's own "#define _GNU_SOURCE".
 ARCH_FLAGS := -DARCH_HEADER='"$(ARCH).h"'
 CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= $(ARCH_FLAGS) -MMD -MP
-CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
+CFLAGS += -std=gnu17 $(WARNINGS) $(OPT) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Compilation needs these; the goals below do not.
@@ -218,7 +218,7 @@ $(B)/gen/web/serve.o: $(B)/gen/web/serve.html $(B)/gen/web/serve.csp
 
 # The code mapped into targets: a separate image without a C library, and the offsets in it.
 # It must be the same even with the sanitizers.
-SAMPLER_FLAGS := -std=gnu17 -O2 $(filter-out -Wno-%,$(WARNINGS)) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
+SAMPLER_FLAGS := -std=gnu17 -O2 $(WARNINGS) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables $(SAMPLER_ARCH_FLAGS)
 $(B)/gen/sampler/target.so: sampler/target.c sampler/target.lds $(wildcard sampler/*.h sampler/arch/*.h) Makefile
 	$(say) LD $@
@@ -291,8 +291,7 @@ coverage: ## lines and branches of each folder that the unit tests reach (build/
 # strace, which some tests use: .ci/run looks for leaks.
 NOT_ON_ASAN := tests/gate/errno.t tests/gate/limits.t
 check-asan: deps ## the gate, on the build with sanitizers
-	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all victims
-	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) B=build/asan SAN=1 all
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all victims asan
 	$(Q)NAME=asan ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
 		tests/run gate $(filter-out $(NOT_ON_ASAN),$(wildcard tests/gate/*.t))
 
