@@ -39,11 +39,11 @@ ctl_ok 'many owners' explain "$pid" --json
 adds_up 'many owners'
 near 'what malloc gave out' allocated 40
 near 'what malloc took back' dirty 24
-# jemalloc counts pages as resident that it has not used yet: how many depends on addresses.
+# jemalloc counts pages as resident that it has not used yet: 2 MiB more in some starts.
 ok 'what the program mapped itself: between the bounds' \
 	test "$(json .parts.anonymous)" -le $((49 * MIB)) -a "$(json .anonymous_max_bytes)" -ge $((48 * MIB)) ||
 	diag "$(json '[.parts.anonymous, .anonymous_max_bytes] | tostring')"
-ok 'the bounds are near' test "$(json .parts.anonymous)" -ge $((40 * MIB)) -a "$(json .anonymous_max_bytes)" -le $((60 * MIB)) ||
+ok 'the bounds are near' test "$(json .parts.anonymous)" -ge $((42 * MIB)) -a "$(json .anonymous_max_bytes)" -le $((58 * MIB)) ||
 	diag "$(json '[.parts.anonymous, .anonymous_max_bytes] | tostring')"
 near 'shared memory' shared 20
 near 'the heap of brk' heap 6
@@ -55,8 +55,8 @@ is "$(json '.mappings[0] | [.kind, .path, .size_bytes] | tostring')" "[\"anonymo
 	'the largest mapping comes first'
 ctl_ok 'many owners, for people' explain "$pid"
 like "$out" "^$pid \\(owned\\): 1[0-9]{2}M resident" 'for people: all of it'
-like "$out" ' 4[0-8]\.[0-9]M +[0-9]+%  other private memory, up to (4[89]|5[0-9])\.[0-9]M' 'for people: a part'
-like "$out" "4[0-8]\\.[0-9]M to (4[89]|5[0-9])\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: what most of it is'
+like "$out" ' 4[2-8]\.[0-9]M +[0-9]+%  other private memory, up to (4[89]|5[0-9])\.[0-9]M' 'for people: a part'
+like "$out" "4[2-8]\\.[0-9]M to (4[89]|5[0-9])\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: what most of it is'
 run_ctl check "$pid" --json
 is "$(json '.memory | [([.parts[]] | add) == .rss_bytes, .parts.allocated, .sampled, .advice[0].id] | tostring')" \
 	'[true,0,null,"memory_unasked"]' 'check: as far as the kernel shows it'

@@ -4,7 +4,7 @@
  * notice.
  *
  *	stop	stop it and let it go, as debuggers do
- *	anew	restart an interrupted call with its full timeout
+ *	restart	restart an interrupted call with its full timeout
  *	old	PTRACE_ATTACH, which sends a SIGSTOP, and exit before it arrives
  *	eat	swallow one signal
  *	xmm, x87, mxcsr, gpr, flags, redzone, mask, gs: leave that state changed
@@ -42,7 +42,7 @@ static void set(struct user_regs_struct *regs)
 	need(ptrace(PTRACE_SETREGS, pid, 0, regs) == 0, "SETREGS");
 }
 
-static void anew(void)
+static void restart(void)
 {
 	struct user_regs_struct regs;
 
@@ -133,8 +133,8 @@ static const struct {
 	const char *name;
 	void (*harm)(void);
 } ways[] = {
-	{ "stop", nothing }, { "anew", anew }, { "xmm", xmm },	   { "x87", x87 },
-	{ "mxcsr", mxcsr },  { "gpr", gpr },   { "flags", flags }, { "redzone", redzone },
+	{ "stop", nothing }, { "restart", restart }, { "xmm", xmm },	 { "x87", x87 },
+	{ "mxcsr", mxcsr },  { "gpr", gpr },	     { "flags", flags }, { "redzone", redzone },
 	{ "mask", mask },    { "gs", gs },
 };
 

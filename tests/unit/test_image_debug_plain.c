@@ -111,8 +111,8 @@ static void test_unpacked(void **state)
 	f.plain = image_plain(f.elf, f.fd, &f.plain_fd);
 	assert_non_null(f.plain);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		/* .debug_line_str is new in version 5 of DWARF. */
-		if (section(before.elf, names[i], &sh))
+		/* The last one is new in version 5 of DWARF. */
+		if (strcmp(names[i], ".debug_line_str") != 0 || section(before.elf, names[i], &sh))
 			same_bytes(f.plain, before.elf, names[i]);
 	}
 	/* What is not needed is there in name alone. */
