@@ -189,6 +189,13 @@ bail_out()
 	exit 1
 }
 
+# On Debian, systemd mounts it; not every container and virtual machine has it.
+need_tracefs()
+{
+	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
+		bail_out 'tracefs cannot be mounted'
+}
+
 # --- waiting and looking ------------------------------------------------------------------
 
 # within SECONDS COMMAND...: retry until it succeeds. A timeout is reported, as slowness may be the

@@ -5,9 +5,7 @@
 # For tests of `watch`: watches in the background, programs that dump on demand, and the expected
 # events. Sourced after tests/lib.sh.
 
-# On Debian, systemd mounts it.
-mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
-	bail_out 'tracefs cannot be mounted'
+need_tracefs
 
 # Watching all processes puts breakpoints into those of other tests, too: only one such test may run
 # on a machine at a time.

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
+need_tracefs # for `sample`
 
 api=doc/schema/openapi.json
 openapi=tests/drivers/openapi.py
