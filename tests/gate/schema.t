@@ -22,6 +22,11 @@ is_as()
 	printed+="$name "
 }
 
+# --- the schema itself ---
+ok 'it is valid' tests/drivers/schema-check "$schema"
+jq '."$defs".version.type = "strnig"' "$schema" >"$T/invalid.json"
+like "$(tests/drivers/schema-check "$T/invalid.json" 2>&1)" "'strnig' is not" 'control: one with an unknown type is not'
+
 # --- without a process ---
 is_as version 0 version version
 is_as error 3 'no such process' status 4194304
