@@ -13,10 +13,10 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 # A small sampled object takes 16 KiB: only a few are sampled.
 export MALLOC_CONF=$PROF,lg_prof_sample:17
 
-# value NAME: print a value of the target
+# value NAME: print a value of the target; a recording that has just begun may still be attached
 value()
 {
-	"$CTL" "${patient[@]}" get "$pid" "$1" -q 2>"$T/value.err" || diag "$(<"$T/value.err")" >&2
+	"$CTL" "${patient[@]}" get "$pid" "$1" --wait 30s -q 2>"$T/value.err" || diag "$(<"$T/value.err")" >&2
 }
 
 # --- another sample rate ---
