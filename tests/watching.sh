@@ -7,10 +7,13 @@
 
 need_tracefs
 
-# Watching all processes puts breakpoints into those of other tests, too: only one such test may run
-# on a machine at a time.
-exec {machine}</sys/kernel/tracing
-flock -w 1000 "$machine" || bail_out 'another test with a watch does not end'
+# While a probe is put into a file, or taken out of it, no process of the machine can fork. A test
+# in which a process prolongs this (WATCH_ALONE=1) runs while no other test watches. They take turns:
+# those that come later wait behind it.
+exec {turn}</sys/kernel/tracing/events {machine}</sys/kernel/tracing
+flock -w 1000 "$turn" && flock -w 1000 "$([ "${WATCH_ALONE:-}" = 1 ] && echo -x || echo -s)" "$machine" ||
+	bail_out 'another test with a watch does not end'
+exec {turn}<&-
 
 # A probe puts a breakpoint into the code, which must be removed when the watch ends.
 export PHOTO_CODE=1

@@ -7,7 +7,7 @@
 
 # A probe in a library that the drowner maps would wait for its memory, and so would every fork(2)
 # on the machine: no test may watch meanwhile.
-WATCH_SYSTEM=1
+WATCH_SYSTEM=1 WATCH_ALONE=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 

@@ -5,6 +5,7 @@
 # probe is written to decides how long every fork(2) on the machine waits.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+WATCH_ALONE=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
 
