@@ -48,6 +48,12 @@ static void in_sigtimedwait(void)
 	sigtimedwait(&set, NULL, &ts);
 }
 
+/* Not in another call, such as epoll_create1(2), in which it may also sleep for a moment. */
+static bool has_begun(const struct proc_syscall *sc)
+{
+	return !sc->running && (sc->nr == SYS_epoll_wait || sc->nr == SYS_rt_sigtimedwait);
+}
+
 struct span {
 	uint64_t from_us, to_us;
 };
@@ -77,7 +83,7 @@ static struct wait look(void (*call)(void), bool in_libc, struct span *began)
 		inj.cs.libc = (struct range){ 1, UINT64_MAX };
 	snprintf(path, sizeof(path), "/proc/%d/mem", child);
 	t.mem = open(path, O_RDWR | O_CLOEXEC);
-	for (int i = 0; i < 2000 && (sc.running || sc.nr < 0); i++) {
+	for (int i = 0; i < 2000 && !has_begun(&sc); i++) {
 		usleep(5000);
 		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
 	}
