@@ -211,7 +211,8 @@ static int search_once(struct tracer *t, struct err *err)
 			t->only ? ERROR_IT_NEVER_WAITS_KNOWN : ERROR_NO_THREAD_WAITS_KNOWN, err);
 	else if (!n)
 		err_raise(err, t->only ? ERROR_IN_SYSTEM_CALL : ERROR_ALL_IN_SYSTEM_CALLS);
-	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
+	/* One is examined in any case, even if we did not get a CPU until the time was over. */
+	for (size_t i = 0; i < n && now_us() < (t->waits || !i ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
 		if (is_left_alone(t, c[i].tid, err)) {
 			in_vain = false;
