@@ -128,7 +128,8 @@ ok 'all threads: several times as many samples' within 60 has_objects $((first *
 stop_target "$pid"
 
 # --- very many, and some that come and go ---
-export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:12
+# With few samples, as each takes 16 KiB.
+export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:19
 start_victim crowd 100
 snapshot "$pid"
 ctl_ok '100 threads' threads "$pid" --activate all --json
@@ -196,7 +197,7 @@ is_partial '--timeout' 'timed out'
 run_ctl threads "$pid" --activate all --timeout 4s --json
 is_partial '--timeout, --activate' 'timed out'
 is "$(json ".threads[] | select(.tid == $pid) | [.changed, .thread.allocated > 0] | tostring")" '[true,true]' \
-	'--timeout, --activate: what was changed is said'
+	'--timeout, --activate: what was changed is said' || diag "$(json ".threads[] | select(.tid == $pid)")"
 # By a signal, on a terminal, which shows the progress.
 for signal in INT HUP TERM; do
 	script -qefc "exec '$CTL' ${patient[*]} threads $pid >'$T/out'" "$T/tty" </dev/null >"$T/script" 2>&1 &
