@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
+need_tracefs # for `sample`
 
 # KEEP=FOLDER keeps the screenshots.
 pictures=${KEEP:-}
