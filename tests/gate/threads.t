@@ -128,9 +128,9 @@ ok 'all threads: several times as many samples' within 60 has_objects $((first *
 stop_target "$pid"
 
 # --- very many, and some that come and go ---
-# With few samples, as each takes 16 KiB.
-export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:19
-start_victim crowd 100
+export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:12
+# A hundred take few samples, as each occupies 16 KiB.
+MALLOC_CONF=${MALLOC_CONF/12/19} start_victim crowd 100
 snapshot "$pid"
 ctl_ok '100 threads' threads "$pid" --activate all --json
 is "$(count true)" 101 '100 threads: all of them'
