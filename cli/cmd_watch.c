@@ -126,13 +126,12 @@ static int on_ready(void *ctx, size_t processes, struct err *err)
 		       : 0;
 }
 
-static void on_note(void *ctx, const char *line)
+static void on_warning(void *ctx, const struct err *warning)
 {
 	const struct args *args = ctx;
-	char safe[2048];
 
 	if (!args->quiet)
-		fprintf(stderr, "jeprof-ctl: %s\n", output_safe(line, safe, sizeof(safe)));
+		out_warn(ctx, warning);
 }
 
 static int run(const struct args *args, struct err *err)
@@ -154,7 +153,7 @@ static int run(const struct args *args, struct err *err)
 		.ready = on_ready,
 		.event = on_event,
 		.lost = on_lost,
-		.note = on_note,
+		.on_warning = on_warning,
 		.ctx = (void *)args,
 	};
 	int ret;

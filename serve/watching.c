@@ -59,11 +59,9 @@ static int on_lost(void *ctx, uint64_t n, struct err *err)
 	return 0;
 }
 
-/* About processes and files that are only partly watched. Only the command `watch` prints these. */
-static void on_note(void *ctx, const char *line)
+static void on_warning(void *ctx, const struct err *warning)
 {
-	(void)ctx;
-	(void)line;
+	feed_tell(ctx, &(struct feed_message){ .kind = FEED_WARNING, .warning = *warning });
 }
 
 int watching_run(const void *ctx, const struct feed_out *out, int stop_fd, struct err *err)
@@ -78,7 +76,7 @@ int watching_run(const void *ctx, const struct feed_out *out, int stop_fd, struc
 		.ready = on_ready,
 		.event = on_event,
 		.lost = on_lost,
-		.note = on_note,
+		.on_warning = on_warning,
 		.ctx = (void *)out,
 	};
 	struct ops_watch_summary sum;

@@ -16,9 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOTE_SIZE 1200
-#define WHAT_SHOWN 800
-
 /* When a new process is inspected, in ms after it was reported. */
 static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
 #define SETTLED_S 3 /* longer than all of these together */
@@ -44,28 +41,14 @@ static void close_look(struct look *l)
 	proc_close(&l->proc);
 }
 
-static void note(struct watch_finder *f, const struct proc *p, const char *what)
+static void warn_unprobed(struct look *l, struct err *why)
 {
-	char comm[PROC_COMM_SIZE * 4], line[NOTE_SIZE];
-
-	snprintf(line, sizeof(line), "%d (%s): %.*s", p->pid,
-		 output_safe(p->status.comm, comm, sizeof(comm)), WHAT_SHOWN, what);
-	f->note(f->ctx, line);
-}
-
-static void note_unprobed(struct look *l, const struct err *why)
-{
-	static const char seen[] = "its dumps are seen only by its system calls";
-	char line[NOTE_SIZE], text[ERR_TEXT_SIZE];
-
 	if (l->f->no_uprobes)
 		return; /* as requested */
-	snprintf(line, sizeof(line), "%s; %s",
-		 why->code	     ? err_text(why, text, sizeof(text))
-		 : watch_may_probe() ? "prof_dump was not found"
-				     : "this kernel may kill probed programs",
-		 seen);
-	note(l->f, &l->proc, line);
+	if (!why->ids[0])
+		err_raise(why, watch_may_probe() ? ERROR_NO_PROF_DUMP : ERROR_PROBES_MAY_KILL);
+	err_within(why, ERROR_SEEN_BY_CALLS, .pid = l->proc.pid, .comm = l->proc.status.comm);
+	l->f->on_warning(l->f->ctx, why);
 }
 
 /* Probes each prof_dump of the file; if one cannot be, system calls have to show its dumps. */
@@ -91,7 +74,7 @@ static enum state cover(struct look *l, const struct known_file *file)
 			state = STATE_UNPROBED;
 	}
 	if (state == STATE_UNPROBED)
-		note_unprobed(l, &why);
+		warn_unprobed(l, &why);
 	return state;
 }
 
@@ -143,7 +126,7 @@ static int ask_files(struct look *l, struct err *err)
 static int watch_alone(struct look *l, const struct watch_found *je, struct err *err)
 {
 	const struct map *code = maps_find(&l->maps, je->mallctl);
-	const struct err why = ERR_INIT;
+	struct err why = ERR_INIT;
 
 	if (je->config_prof == TRI_NO || l->found_alone ||
 	    (code && file_is_code(code) &&
@@ -151,7 +134,7 @@ static int watch_alone(struct look *l, const struct watch_found *je, struct err 
 		return 0;
 	if (watch_add_unprobed(l->f->watch, l->proc.pid, err))
 		return -1;
-	note_unprobed(l, &why);
+	warn_unprobed(l, &why);
 	l->found_alone = true;
 	return 0;
 }
@@ -232,31 +215,27 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 			(struct watch_visit){ pid, tries + 1, now_ms() + delays_ms[tries + 1] };
 }
 
+static void warn_missed(struct watch_finder *f, enum error why, size_t n)
+{
+	struct err warning = ERR_INIT;
+
+	if (!n)
+		return;
+	err_raise(&warning, why, .count = (int64_t)n);
+	f->on_warning(f->ctx, &warning);
+}
+
 int watch_find_all(struct watch_finder *f, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	char line[NOTE_SIZE];
 	size_t n;
 
 	if (pids_read(&pids, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		see(f, pids[i], 0);
-	if (f->looker.unanswered) {
-		snprintf(line, sizeof(line),
-			 "%zu process%s not inspected, because reading %s memory or files takes "
-			 "too long or fails",
-			 f->looker.unanswered, f->looker.unanswered == 1 ? " was" : "es were",
-			 f->looker.unanswered == 1 ? "its" : "their");
-		f->note(f->ctx, line);
-	}
-	if (f->unreadable) {
-		snprintf(line, sizeof(line),
-			 "%zu process%s could not be inspected: their dumps are seen only if other "
-			 "processes run the same files",
-			 f->unreadable, f->unreadable == 1 ? "" : "es");
-		f->note(f->ctx, line);
-	}
+	warn_missed(f, ERROR_PROCESSES_SILENT, f->looker.unanswered);
+	warn_missed(f, ERROR_PROCESSES_UNREADABLE, f->unreadable);
 	return 0;
 }
 

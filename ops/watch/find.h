@@ -29,7 +29,7 @@ struct watch_finder {
 	struct watch *watch;
 	bool debuginfod;
 	bool no_uprobes; /* of ops_watch_request */
-	void (*note)(void *ctx, const char *line);
+	err_warn_fn *on_warning;
 	void *ctx;
 	struct filecache files; /* each with its state, see find.c */
 	struct watch_looker looker;

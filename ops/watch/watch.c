@@ -118,7 +118,7 @@ static int start(struct state *s, struct err *err)
 	s->finder.files.dumps = s->finder.files.confined = true;
 	s->finder.looker.debuginfod = s->request->debuginfod;
 	s->finder.files.debuginfod = s->request->debuginfod;
-	s->finder.note = s->request->note;
+	s->finder.on_warning = s->request->on_warning;
 	s->finder.ctx = s->request->ctx;
 	if (s->request->all && watch_find_all(&s->finder, err))
 		return -1;

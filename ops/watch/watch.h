@@ -101,7 +101,7 @@ struct ops_watch_request {
 	int (*event)(void *ctx, const struct ops_watch_event *event, struct err *err);
 	/* `n` more were seen, but not reported. */
 	int (*lost)(void *ctx, uint64_t n, struct err *err);
-	void (*note)(void *ctx, const char *line); /* about a process or a command */
+	err_warn_fn *on_warning; /* processes are watched only in part, or not at all */
 	void *ctx;
 };
 

@@ -19,7 +19,7 @@ by_pid=$watcher
 start_watch all --all
 # A process whose prof_dump is not found is reported as soon as that is certain.
 ok 'all: a process whose prof_dump is not found' \
-	within 60 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
+	within 60 grep -q "^jeprof-ctl: warning: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
 for d in "${dumpers[@]}"; do
 	order "${pids[$d]}" dump "$T/$d.first.heap"
 	is "$answer" 0 "$d: a dump"
@@ -72,6 +72,9 @@ for _ in 1 2 3 4 5; do
 done
 end_watch late
 is "$(events_of late "$pid" | grep -c '/later\.heap')" 3 'a program that starts later: one event for each dump'
+is "$(events_of late "$pid" | grep -cvE '/later?\.heap')" 0 'a program that starts later: no other event'
+ok 'a program that starts later: no event twice' \
+	test "$(events_of late "$pid" | wc -l)" -le "$(answers_of "$pid")"
 is "$(seen late 'select(.comm == "true") | '"$row")" "$(rows_of "$T"/short.*.f.heap)" \
 	'programs that end at once: one event each'
 is "$(seen late 'select(.comm == "true") | .pid' | wc -l)" 5 'programs that end at once: all of them'
