@@ -257,6 +257,14 @@ const struct image *images_find(const struct images *images, uint64_t addr)
 	return low < images->n && images->v[low].start <= addr ? &images->v[low] : NULL;
 }
 
+bool image_has_code(const struct image *img, uint64_t addr)
+{
+	for (size_t i = 0; i < img->n_exec; i++)
+		if (img->exec[i].start <= addr && addr < img->exec[i].end)
+			return true;
+	return false;
+}
+
 struct image *images_by_name(const struct images *images, const char *prefix)
 {
 	for (size_t i = 0; i < images->n; i++) {

@@ -36,14 +36,6 @@ static bool in_image(const struct image *img, uint64_t addr)
 	return img->start <= addr && addr < img->end;
 }
 
-static bool in_code(const struct image *img, uint64_t addr)
-{
-	for (size_t i = 0; i < img->n_exec; i++)
-		if (img->exec[i].start <= addr && addr < img->exec[i].end)
-			return true;
-	return false;
-}
-
 static bool read_node(const struct ctl_tree *t, uint64_t addr, struct node *node)
 {
 	return in_image(t->image, addr) && peek(t->memory, addr, node, sizeof(*node)) &&
@@ -84,7 +76,7 @@ static bool is_root(const struct ctl_tree *t, const struct node *node, unsigned 
 	struct node child;
 
 	if (!read_node(t, node->children, &child) || !is_called(t, &child, "version") ||
-	    (uint32_t)child.n_children || !in_code(t->image, child.handler))
+	    (uint32_t)child.n_children || !image_has_code(t->image, child.handler))
 		return false;
 	*candidates += CANDIDATES_MAX / SERIOUS_MAX;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -165,7 +157,7 @@ uint64_t ctl_tree_handler(const struct ctl_tree *t, const char *name)
 		if (!find_child(t, children, n, part, &node))
 			return 0;
 		if (!name[len])
-			return in_code(t->image, node.handler) ? node.handler : 0;
+			return image_has_code(t->image, node.handler) ? node.handler : 0;
 		name += len + 1;
 		children = node.children;
 		n = (uint32_t)node.n_children;
@@ -196,7 +188,7 @@ static int each_child(struct each *e, uint64_t children, uint32_t n, const char 
 		snprintf(name, sizeof(name), "%.*s%s%s", CTL_NAME_SIZE / 2 - 1, above,
 			 *above ? "." : "", part);
 		n = n < CHILDREN_MAX ? n : CHILDREN_MAX;
-		if (in_code(e->tree->image, node.handler))
+		if (image_has_code(e->tree->image, node.handler))
 			ret = e->fn(e->ctx, name, node.handler);
 		else if (!node.handler && depth < DEPTH_MAX)
 			ret = each_child(e, node.children, (uint32_t)node.n_children, name,

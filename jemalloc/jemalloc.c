@@ -350,14 +350,6 @@ static bool has_found(const struct found *f, const struct image *img)
 	return false;
 }
 
-static bool in_text(const struct image *img, uint64_t addr)
-{
-	for (size_t i = 0; i < img->n_exec; i++)
-		if (img->exec[i].start <= addr && addr < img->exec[i].end)
-			return true;
-	return false;
-}
-
 static struct jemalloc *add_found(struct found *f, uint64_t mallctl)
 {
 	struct jemalloc *bigger = NULL;
@@ -386,7 +378,7 @@ static int match_name(void *ctx, const char *name, const struct symbol *sym)
 
 	if (len < tail || memcmp(name + len - tail, mallctl_name, tail) != 0 ||
 	    (len > tail && name[len - tail - 1] != '_') || len - tail >= sizeof(je->prefix) ||
-	    sym->type != STT_FUNC || !in_text(f->image, sym->addr) || is_known(f, sym->addr))
+	    sym->type != STT_FUNC || !image_has_code(f->image, sym->addr) || is_known(f, sym->addr))
 		return 0;
 	je = add_found(f, sym->addr);
 	if (je)

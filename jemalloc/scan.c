@@ -46,10 +46,7 @@ bool scan_in_image(const struct scan *s, uint64_t addr)
 
 bool scan_in_code(const struct scan *s, uint64_t addr)
 {
-	for (size_t i = 0; i < s->image->n_exec; i++)
-		if (s->image->exec[i].start <= addr && addr < s->image->exec[i].end)
-			return true;
-	return false;
+	return image_has_code(s->image, addr);
 }
 
 struct near {

@@ -29,14 +29,6 @@ struct search {
 	size_t freed; /* slots of the program, see look_at() */
 };
 
-static bool is_in_code(const struct image *img, uint64_t addr)
-{
-	for (size_t i = 0; i < img->n_exec; i++)
-		if (addr >= img->exec[i].start && addr < img->exec[i].end)
-			return true;
-	return false;
-}
-
 /* Another jeprof-ctl did this before: its block calls what it found. */
 static bool is_in_block(const struct session *s, uint64_t addr)
 {
@@ -59,7 +51,7 @@ static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 	if (entry[0] % 2 == 0 || entry[0] > SEQ_MAX || !entry[1])
 		return;
 	if (entry[1] != f->end && !is_in_block(f->s, entry[1]) &&
-	    (f->symbol ? entry[1] != f->symbol : !is_in_code(f->s->je->image, entry[1])))
+	    (f->symbol ? entry[1] != f->symbol : !image_has_code(f->s->je->image, entry[1])))
 		return;
 	/* A key of the program, whose values are freed by free(3)? That has a symbol. */
 	if (!f->symbol && image_each_symbol(f->s->je->image, is_at, &(uint64_t){ entry[1] })) {
