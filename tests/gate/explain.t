@@ -76,6 +76,11 @@ like "$(json '.advice[0].fix')" "record $pid" 'and what to do'
 
 # --- no jemalloc, or one that cannot be called ---
 start_victim idle-plain
+grown_up()
+{
+	[ "$(tests/drivers/photo board "$T/board.$pid" | jq '.beats | min')" -ge 3 ]
+}
+within 60 grown_up # it has used all of its code
 snapshot "$pid"
 ctl_ok 'without jemalloc' explain "$pid" --json
 adds_up 'without jemalloc'

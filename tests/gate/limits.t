@@ -69,7 +69,8 @@ no_threads()
 		ctl_fails 1 'no_room_count raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"
 }
 
-wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=2)
+# A user of its own: the tasks of other tests count, too.
+wrap=(setpriv --reuid 54322 --regid 54322 --clear-groups prlimit --nproc=2)
 start_victim idle 2
 wrap=()
 snapshot "$pid"
@@ -189,7 +190,9 @@ for limit in 0 1024; do
 	ids='call_failed fsize_limited'
 	[ $limit = 0 ] || ids='dump_truncated make_room_or_lift_fsize'
 	no_dump "RLIMIT_FSIZE $limit: dump" 1 "$ids" -o "$T/no.heap"
+	[ $limit = 0 ] || like "$err" 'after 1024 bytes' "RLIMIT_FSIZE $limit: dump: where it was cut"
 	no_dump "RLIMIT_FSIZE $limit: dump in the target" 1 "$ids" --in-target "$T/no.heap"
+	[ $limit = 0 ] || like "$err" 'after 1024 bytes' "RLIMIT_FSIZE $limit: in the target: where it was cut"
 	no_dump "RLIMIT_FSIZE $limit: dump in a borrowed thread" 1 'dump_could_end_target lift_fsize' \
 		--in-target "$T/no.heap" --mode inline
 	not_ready "RLIMIT_FSIZE $limit" 'RLIMIT_FSIZE' 'prlimit .*--fsize'
