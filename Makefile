@@ -292,10 +292,12 @@ coverage: ## lines and branches of each folder that the unit tests reach (build/
 # Not those where the sanitizer's own calls or memory would fail. LeakSanitizer does not work under
 # strace, which some tests use: .ci/run looks for leaks.
 NOT_ON_ASAN := tests/gate/errno.t tests/gate/limits.t
-check-asan: deps ## the gate, on the build with sanitizers
+check-asan: deps ## the gate and random lies, on the build with sanitizers
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all victims asan
 	$(Q)NAME=asan ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
 		tests/run gate $(filter-out $(NOT_ON_ASAN),$(wildcard tests/gate/*.t))
+	$(Q)NAME=asan-long ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
+		tests/run long tests/long/hostile-liar.t
 
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours

@@ -323,6 +323,7 @@ is_left_alone()
 		[ "$status" -ne 8 ] || [[ $err =~ $regex ]] && break
 		diag "$name: asked $tries times: $err"
 	done
+	is "$(stat -c %s "$T/out")" 0 "$name: nothing on stdout" || diag "$out"
 	like "exit $status, $err" "^exit 8, .*$regex" "$name"
 }
 

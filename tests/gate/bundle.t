@@ -128,6 +128,7 @@ ctl_fails 1 'in_file is_packed report_reads_bundles' 'bundle of a bundle' \
 ctl_fails 1 'in_file is_program pass_only_profiles' 'bundle of a program' bundle "$CTL" -o "$T/never"
 ctl_fails 1 'in_file file_unopened' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
 ctl_fails 1 'in_file file_unopened' 'bundle of a folder' bundle "$T" -o "$T/never"
+like "$err" "$T: .*Is a directory" 'bundle of a folder: says so'
 ok 'and no file is left' test ! -e "$T/never"
 ctl_fails 2 'needs_process give_a_process' 'neither a process nor a file' bundle
 

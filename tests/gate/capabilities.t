@@ -96,6 +96,7 @@ MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
 runner=(setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --inh-caps=-all)
 ctl_fails 4 'other_user sudo_or_user' 'a user, of a process of root' activate "$pid"
+like "$err" 'runs as uid 0 and you are uid 54321' 'a user, of a process of root: both are named'
 stop_target "$pid"
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
 MALLOC_CONF=$PROF start_victim idle 2

@@ -55,10 +55,11 @@ settled()
 	[ -z "$(usurped)" ]
 }
 
+# attack WAY [MODE]
 attack()
 {
 	start_usurper "$1"
-	run_ctl get "$pid" version --mode thread
+	run_ctl get "$pid" version --mode "${2:-thread}"
 	diag "$1: exit $status: $err"
 	within 20 settled || diag "$1: the other program goes on"
 }
@@ -80,6 +81,13 @@ for way in borrowed thread; do
 	ok "$way: the other program is not misled" test ! -e "$T/private/made"
 	stop_usurper
 done
+
+# Short calls are made in the borrowed thread itself.
+attack thread inline
+is "$status" 9 'inline: runs another program: refused'
+like "$err" 'called execve\(2\)' 'inline: runs another program: it is said why'
+ok 'inline: the other program is not misled' test ! -e "$T/private/made"
+stop_usurper
 
 # Control: a build that does not ask whose thread it is makes the file, as root.
 CTL=$ROOT/build/tests/careless/jeprof-ctl

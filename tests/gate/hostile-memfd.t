@@ -73,6 +73,7 @@ for kind in file fifo device; do
 	# The file that is read is the one that we created; it is empty.
 	start_swapper after "$kind"
 	ctl_fails 1 dump_no_profile "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	like "$err" '\(0 bytes\)' "$kind, after the look: what was read is empty"
 	run_ctl --timeout 10s stats "$pid" -f text
 	is "$status:$out" 1: "$kind, after the look: stats"
 	rm -f "$T/swap.tar.gz"

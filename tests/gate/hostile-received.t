@@ -71,7 +71,7 @@ cheap 'four exbibytes'
 # --- large, but without holes ---
 start_giver large $((8 << 20))
 ctl_fails 1 'received_too_large raise_max_size' 'larger than --max-size' dump "$pid" --max-size 1M -o "$T/got.heap"
-like "$err" 'fix: .*--max-size' 'the way out is named'
+like "$err" 'the limit is 1\.0M.*fix: .*--max-size' 'the limit and the way out are named'
 ctl_ok 'as large as --max-size allows' dump "$pid" --max-size 16M -o "$T/got.heap"
 rm -f "$T/got.heap"
 mkdir "$T/small"

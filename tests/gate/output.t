@@ -15,6 +15,7 @@ ctl_ok '--force replaces it' dump "$pid" -o "$T/exists.heap" --force
 ok 'now it is a profile' is_profile "$T/exists.heap"
 
 ctl_fails 10 'output_failed name_a_folder' 'a folder that does not exist' dump "$pid" -o "$T/no-such-folder/x.heap"
+like "$err" 'no-such-folder' 'a folder that does not exist: which'
 ctl_fails 10 'output_is_folder choose_another_name' 'a folder in the place of the file' dump "$pid" -o "$T"
 
 mkdir "$T/target"

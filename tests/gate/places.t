@@ -90,6 +90,7 @@ started_within unshare -m --propagation private bash -c '
 	mount --bind / / && mount -o remount,bind,ro / && exec "$@"' sh
 works 'read-only root'
 ctl_fails 10 inside_failed 'read-only root: --in-target is refused' dump "$pid" --in-target /x.heap
+like "$err" 'Read-only file system' 'read-only root: said so'
 assert_untouched "$pid"
 
 # --- another pid namespace, with its own /proc and with ours ---

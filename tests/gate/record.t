@@ -48,9 +48,11 @@ ctl_fails 2 'raw_holds_a_profile convert_a_profile' 'record -f: raw holds no dif
 	record "$pid" -d 1m -f folded,raw -o "$T/w.heap"
 : >"$T/late.html"
 ctl_fails 10 'output_exists choose_or_force' 'record -f: a file that exists' record "$pid" -d 1m -f folded,html -o "$T/late.heap"
+like "$err" '/late\.html exists' 'record -f: which file'
 ok 'record -f: is found before the recording' test ! -e "$T/late.base.heap"
 : >"$T/row.0003.heap"
 ctl_fails 10 'output_exists choose_or_force' 'a series: a file that exists' record "$pid" -d 1m --interval 1s -o "$T/row.heap"
+like "$err" '/row\.0003\.heap exists' 'a series: which file'
 ok 'a series: is found before the recording' test ! -e "$T/row.base.heap"
 ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --interval 200ms -o "$T/row.heap"
 ctl_fails 2 'in_option must_be_more_than_0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"

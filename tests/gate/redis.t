@@ -103,6 +103,7 @@ like "$(<"$T/chosen.heap")" "# pid $pid"$'\n''# comm redis-server'$'\n''(# [^'$'
 	'dump --in-target PATH: says what it is of'
 ctl_fails 10 'inside_failed name_a_folder_in_target' 'dump --in-target into no folder is refused' \
 	dump "$pid" --in-target "$T/no-such-folder/x.heap"
+like "$err" 'no-such-folder' 'dump --in-target into no folder: which'
 assert_untouched "$pid" 'dumps by the target leave it untouched'
 
 # --- reset, gdump ---
@@ -170,6 +171,7 @@ is "$(switch prof.active)" 1 'set: redis says so'
 ctl_ok 'set back' set "$pid" prof.active off
 is "$(switch prof.active)" 0 'set back: redis says so'
 ctl_fails 2 'name_unknown see_mallctl_names' 'get refuses an unknown name' get "$pid" no.such.name
+like "$err" 'no\.such\.name' 'get: which name'
 ctl_fails 2 value_malformed 'set refuses a value of another type' set "$pid" prof.active 17
 ctl_fails 2 name_read_only 'set refuses what can only be read' set "$pid" version x
 ctl_fails 2 name_dangerous 'set refuses what does harm' set "$pid" arena.0.reset

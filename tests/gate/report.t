@@ -65,8 +65,10 @@ ctl_ok 'JSON, to a file' report "$T/end.heap" --json -o "$T/report.json"
 is "$out" '' 'JSON, to a file: nothing of it goes to stdout'
 ok 'JSON, to a file: it is there' cmp "$T/shown.json" "$T/report.json"
 ctl_fails 1 root_unusable 'a --root that does not exist' report "$T/end.heap" --root "$T/nowhere"
+like "$err" '--root: No such file' 'a --root that does not exist: said so'
 ctl_fails 1 root_unusable 'diff: a --root that does not exist' diff "$T/base.heap" "$T/end.heap" --root "$T/nowhere"
 ctl_fails 1 root_unusable 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
+like "$err" '--root: Not a directory' 'a --root that is a file: said so'
 
 # --- the page ---
 ctl_ok 'html' report "$T/end.heap" -f html -o "$T/page.html"
@@ -281,6 +283,7 @@ like "$(<"$T/ours")" '^looked at [0-9]{3}$' 'stripped: we make none up, and leav
 # --- bad input ---
 head -c $(($(grep -b '^@' "$T/end.heap" | sed -n '5s/:.*//p') + 25)) "$T/end.heap" >"$T/cut.heap"
 ctl_fails 1 'in_file profile_cut_short' 'cut short' report "$T/cut.heap"
+like "$err" '/cut\.heap: line [0-9]+, byte [0-9]+' 'cut short: where'
 sed '/^MAPPED/,$d' "$T/end.heap" >"$T/unmapped.heap"
 ctl_ok 'without MAPPED_LIBRARIES' report "$T/unmapped.heap"
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: said so'
@@ -288,6 +291,7 @@ ctl_ok 'without MAPPED_LIBRARIES: diff' diff "$T/unmapped.heap" "$T/unmapped.hea
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: diff says so, too'
 : >"$T/empty.heap"
 ctl_fails 1 'in_file profile_empty' 'empty' report "$T/empty.heap"
+like "$err" '/empty\.heap: ' 'empty: which file'
 
 # No stacks, as before activation; a single call without a caller.
 printf 'heap_v2/4096\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/idle.heap"
@@ -302,15 +306,20 @@ done
 ctl_ok 'idle and lone' diff "$T/idle.heap" "$T/lone.heap"
 printf '\1\0\377\2' >"$T/binary"
 ctl_fails 1 'in_file profile_cut_short' 'binary' report "$T/binary"
+like "$err" 'line 1.*not a heap profile' 'binary: it is no profile'
 ctl_fails 1 'in_file is_program pass_only_profiles' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
+like "$err" '/forest: ' 'the program: it is named'
 ctl_fails 1 'in_file file_unopened' 'no such file' report "$T/none.heap"
 ctl_fails 1 'in_file file_unreadable' 'a folder' report "$T"
 ctl_fails 1 'in_file of_another_program' 'two programs' report "$T/end.heap" "$T/redis.heap"
+like "$err" 'another program: .*redis.*, not .*forest' 'two programs: both are named'
 ctl_fails 1 'in_file of_another_program' 'the base of another program' report --base "$T/redis.heap" "$T/end.heap"
 ctl_fails 1 no_such_thread_in_profile 'no such thread' report --thread 77 "$T/end.heap"
+like "$err" 'no thread 77' 'no such thread: its number'
 ctl_fails 2 pattern_malformed 'a wrong expression' report --focus '(' "$T/end.heap"
 ctl_fails 2 exclusive_options 'two counts' report --inuse_space --alloc_space "$T/end.heap"
 ctl_fails 2 'format_unknown available_formats' 'an unknown format' report -f nonsense "$T/end.heap"
+like "$err" 'unknown format nonsense.*fix: .*text, .*pprof' 'an unknown format: its name, and those there are'
 ctl_fails 2 not_a_fraction 'a wrong part' report --nodefraction 2 "$T/end.heap"
 ctl_fails 2 'format_not_inferred name_a_suffix' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
 runner=(env PATH=/nowhere)

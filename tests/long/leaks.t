@@ -112,6 +112,7 @@ ctl_fails 10 output_exists 'diff -o replaces nothing unasked' diff "$T/known.bas
 run_ctl diff "$T/known.base.heap" "$T/known.heap" -f svg --json
 is "$status $(json .error.code)" '2 usage' 'diff -f with --json'
 ctl_fails 2 'format_unknown available_formats' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
+like "$err" 'unknown format wood.*pprof' 'diff: an unknown format: is named, and what there is'
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'
@@ -164,7 +165,7 @@ ctl_ok 'a leak, each profile once' leaks "$T"/leak.*heap --limit 1G --json
 ok 'a profile counts once' cmp "$T/thrice" "$T/out"
 ctl_ok 'few profiles' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap"
 like "$err" 'take 6 or more' 'few profiles: said so'
-unlike "$out" 'sure' 'few profiles: not how sure'
+unlike "$out" 'confidence' 'few profiles: not how sure'
 ctl_ok 'few profiles, in JSON' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap" --json
 like "$(json .warning)" 'take 6 or more' 'few profiles, in JSON: said so'
 is "$(json '[.confidence, .dispersion >= 1] | tostring')" '[null,true]' 'few profiles, in JSON: no confidence'
@@ -200,8 +201,11 @@ ctl_fails 1 of_another_program 'profiles of two programs: diff' diff "$T/leak.he
 ctl_fails 1 of_another_process 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
 ctl_fails 1 of_another_process 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
 ctl_fails 1 too_few_profiles 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
+like "$err" 'at least 3 profiles' 'one profile three times: how many it takes'
 ctl_fails 1 'in_file file_unopened' 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
+like "$err" "$T/nowhere: cannot open it: No such file" 'a file that is not there: is named'
 ctl_fails 1 'in_file profile_malformed' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
+like "$err" 'tests/target/leaky\.c: line 1' 'a file that is no profile: is named'
 ctl_fails 2 argument_missing 'diff needs two files' diff "$T/leak.heap"
 
 done_testing

@@ -67,6 +67,7 @@ snapshot "$pid"
 for mode in thread inline; do
 	is_left_alone 'no unwind information' \
 		"a thread that is always in the allocator is left alone ($mode)" activate "$pid" --timeout 2s --mode "$mode"
+	unlike "$err" ' in 0 attempts' "it was tried ($mode)"
 done
 assert_untouched "$pid" 'inside: untouched'
 stop_target "$pid"

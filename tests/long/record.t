@@ -12,6 +12,8 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 
 export MALLOC_CONF=$PROF
 start_victim leaky
+on_terminal 130 -d 3s
+like "$(<"$T/tty130")" "\\[#+\\.+\\] [12]s left, $first, $rss" 'a bar on a terminal, filled in part'
 on_terminal 131 -d 2s --interval 300ms
 like "$(<"$T/tty131")" "[12]s left, $now, $rss" 'a series on a terminal: what is allocated'
 on_terminal 132 -d 7s

@@ -109,6 +109,9 @@ run_ctl deactivate "$pid" --json
 within 60 test "$(ticks "$pid" 0)" -ge 1
 run_ctl deactivate "$pid" --json
 is "$(json .prolonged)" 1 'and in JSON'
+within 60 test "$(ticks "$pid" 0)" -ge 2
+ctl_ok 'recv: status' status "$pid"
+like "$err" 'the timeout of a system call was restarted 1 time' 'recv: status: what it cost is said'
 stop_ticking "$pid"
 
 # --- a recording ---------------------------------------------------------------------------------

@@ -108,6 +108,7 @@ cp "$T/whole.so" "$musl/libjemalloc.so.2"
 start_victim "$musl/idle-bare"
 snapshot "$pid"
 ctl_fails 1 'static_without_restorer poke' 'without signal handlers: refused, with the reason' activate "$pid"
+like "$err" 'musl' 'without signal handlers: which library'
 ctl_ok 'without signal handlers: poke' activate "$pid" --mode poke
 assert_untouched "$pid" 'without signal handlers: untouched'
 stop_target "$pid"

@@ -46,6 +46,7 @@ poke()
 	if [ "$1" = 5.2.1 ]; then
 		ctl_fails 8 threads_forgotten "$1: poke is refused" \
 			activate --mode poke "$pid"
+		like "$err" "jemalloc ${1//./\\.}" "$1: poke: which version"
 		assert_untouched "$pid" "$1: poke leaves it untouched"
 		return
 	fi
@@ -93,6 +94,7 @@ own_dumps()
 	if [ "$1" = 5.2.1 ]; then
 		ctl_fails 1 'prefix_too_old dump_in_target_each' "$1: prefix is refused, with a way out" \
 			prefix "$pid" "$folder/own"
+		like "$err" "5\.3\.0 or later; .* has ${1//./\\.}" "$1: prefix: both versions"
 	else
 		ctl_ok "$1: prefix" prefix "$pid" "$folder/own"
 		ctl_ok "$1: dump by that prefix" dump "$pid" --in-target --json

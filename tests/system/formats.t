@@ -210,6 +210,8 @@ is "$(xmllint --xpath 'count(//*[local-name()="title"][text()="'"$(sed -n 's/^di
 is "$(grep -c 'class="node"' "$T/calls.dot.svg")" "$(dot -Tsvg "$T/as.dot" | grep -c 'class="node"')" 'with all its nodes'
 ctl_ok 'report -o PDF' report "$heap" -o "$T/calls.pdf"
 is "$(head -c 5 "$T/calls.pdf")" '%PDF-' 'a PDF'
+ctl_ok 'report -f dot -o PDF' report -f dot "$heap" -o "$T/drawn.pdf"
+is "$(head -c 5 "$T/drawn.pdf")" '%PDF-' 'a PDF, with -f dot as well'
 ctl_ok 'diff -f dot -o SVG' diff -f dot "$heap" "$heap" -o "$T/calls.svg"
 like "$(head -c 100 "$T/calls.svg")" '^<\?xml' 'diff: drawn as well'
 ctl_fails 10 output_exists 'a picture does not replace a file' report -f dot "$heap" -o "$T/calls.pdf"
