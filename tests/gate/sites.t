@@ -38,7 +38,7 @@ like "$(<"$T/rare.err")" 'fix: .*--sample-rate' 'nothing sampled: and what to do
 ok 'nothing sampled: nothing is saved' test ! -e "$T/rare.heap"
 
 # --- other outputs ---
-"$CTL" sites "$pid" -d 3s --json >"$T/json.out" 2>"$T/json.err" &
+"$CTL" sites "$pid" -d 3s "${dear[@]}" --json >"$T/json.out" 2>"$T/json.err" &
 own $!
 while kill -0 $! 2>/dev/null; do
 	tell '\001' # 1 MB
@@ -121,7 +121,7 @@ is "$(share allocate_small "$T/ended.heap" | grep -c '^[1-9]')" 1 'the process e
 start_victim allocators
 tell '\375\377\377\377\377\377\377\377'
 snapshot "$pid"
-timeout -s KILL $((60 * SLOW)) "$CTL" sites "$pid" -d 1s --sample-rate 1 --max-overhead 10000 >"$T/out" 2>"$T/err"
+timeout -s KILL $((60 * SLOW)) "$CTL" sites "$pid" -d 1s --sample-rate 1 "${dear[@]}" >"$T/out" 2>"$T/err"
 is "$?" 0 'a flood: ends'
 like "$(<"$T/err")" 'came too fast to be read' 'a flood: says what was lost'
 assert_untouched "$pid" 'a flood: untouched'
