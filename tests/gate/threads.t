@@ -100,6 +100,15 @@ is "$?" 9 'a process that ends meanwhile: so does the wait'
 is "$(json '[(.threads | length), ([.threads[].rate.allocated] | unique), .warning_id] | tostring')" \
 	'[6,[null],"ended_meanwhile"]' 'a process that ends meanwhile: what was known is shown, and why there is no rate'
 
+# --- a tracer that gets no processor until its time is over: it examines the thread nevertheless ---
+start_victim idle 1
+snapshot "$pid"
+CTL=$ROOT/$B/tests/careless/jeprof-ctl-held ctl_ok 'no processor in time' threads "$pid" --json
+is "$(json '[.missed, (.threads | length), .threads[0].reason] | tostring')" '[0,1,null]' \
+	'no processor in time: no thread is missed'
+assert_untouched "$pid" 'no processor in time: untouched'
+stop_target "$pid"
+
 # --- threads that were started without sampling ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:10
 start_victim crowd 5

@@ -17,7 +17,8 @@ CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
 BLAMING := $(B)/tests/careless/jeprof-ctl-blaming
-HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(addprefix $(V_DIR)/,mortal storm stacks death unwound throws)
+HELD := $(B)/tests/careless/jeprof-ctl-held
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(HELD) $(addprefix $(V_DIR)/,mortal storm stacks death unwound throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -39,6 +40,13 @@ $(BLAMING): tests/careless/blaming.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,err_explain err_is_remembered,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+
+# One that has to wait for a processor.
+$(HELD): tests/careless/held.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		-Wl,--wrap=rank_one -o $@ $< $(OBJ) $(LDLIBS)
 
 $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
