@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/prom.h"
+#include "base/vec.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,9 +60,9 @@ static int choose(struct metrics *m, const struct ops_list *list, struct err *er
 	m->all = m->n;
 	if (m->n <= API_METRICS_PROCESSES_MAX)
 		return 0;
-	qsort(m->v, m->n, sizeof(*m->v), by_rss);
+	vec_sort(m->v, m->n, by_rss);
 	m->n = API_METRICS_PROCESSES_MAX;
-	qsort(m->v, m->n, sizeof(*m->v), by_pid);
+	vec_sort(m->v, m->n, by_pid);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Growing arrays with doubling capacity. */
+/* Growing arrays with doubling capacity; sorting, and searching what is sorted. */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
@@ -32,5 +32,12 @@
 
 /* The same for one more. */
 #define vec_grow(v, room, n) vec_room(v, room, n, 1)
+
+/* As qsort(3), qsort_r(3) and bsearch(3), except that `v` may be NULL if `n` is 0. */
+#define vec_sort(v, n, compare) ((n) ? qsort((v), (n), sizeof(*(v)), (compare)) : (void)0)
+#define vec_sort_with(v, n, compare, ctx) \
+	((n) ? qsort_r((v), (n), sizeof(*(v)), (compare), (ctx)) : (void)0)
+#define vec_find(key, v, n, compare) \
+	((n) ? bsearch((key), (v), (n), sizeof(*(v)), (compare)) : NULL)
 
 #endif

@@ -3,6 +3,7 @@
 #include "api/metrics.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/fixes.h"
 #include "cli/out.h"
@@ -310,7 +311,7 @@ static int put_in_order(const struct args *args, const struct ops_list *list, st
 		view->v[i] = &list->v[i];
 	view->n_rows = list->n;
 	if (args->sort == SORT_RSS)
-		qsort(view->v, list->n, sizeof(*view->v), rss_cmp);
+		vec_sort(view->v, list->n, rss_cmp);
 	if (!args->tree)
 		return 0;
 	for (size_t i = 0; i < list->n; i++)

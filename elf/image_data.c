@@ -153,8 +153,7 @@ struct image_data *image_data_new(struct image *img, const struct image_head *he
 		image_data_free(d);
 		return NULL;
 	}
-	if (d->n)
-		qsort(d->relocs, d->n, sizeof(*d->relocs), by_address);
+	vec_sort(d->relocs, d->n, by_address);
 	return d;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/callsite.h"
+
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "injector/libc.h"
 #include "injector/tracer.h"
 
@@ -152,7 +154,7 @@ static void ranges_sort(struct ranges *r)
 
 	if (!r->n)
 		return;
-	qsort(r->v, r->n, sizeof(*r->v), range_cmp);
+	vec_sort(r->v, r->n, range_cmp);
 	for (size_t i = 1; i < r->n; i++) {
 		if (r->v[i].start > r->v[n].end)
 			r->v[++n] = r->v[i];

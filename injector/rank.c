@@ -14,6 +14,7 @@
 #include "injector/search.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -297,7 +298,7 @@ int rank_threads(const struct proc *p, enum caution caution, struct candidate **
 
 		v[(*n)++] = (struct candidate){ tid, rank_thread(p->pid, tid, caution) };
 	}
-	qsort(v, *n, sizeof(*v), candidate_cmp);
+	vec_sort(v, *n, candidate_cmp);
 	while (*n && v[*n - 1].rank == RANK_NEVER)
 		(*n)--;
 	*out = v;

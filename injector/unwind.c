@@ -166,8 +166,7 @@ void unwind_table_make(struct unwind_table *t, const unsigned char *bytes, size_
 			break;
 		c.at = body.end;
 	}
-	if (t->n)
-		qsort(t->v, t->n, sizeof(*t->v), entry_cmp);
+	vec_sort(t->v, t->n, entry_cmp);
 }
 
 void unwind_table_fini(struct unwind_table *t)

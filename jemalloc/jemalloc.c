@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
 #include "jemalloc/scan.h"
@@ -639,7 +640,7 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 		return -1;
 	if (!f.n)
 		return none_found(&f, p, images, err);
-	qsort(v, f.n, sizeof(*v), by_rank);
+	vec_sort(v, f.n, by_rank);
 	*n = f.n;
 	*found = take_ptr(v);
 	return 0;

@@ -30,6 +30,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "elf/image_file.h"
 #include "jemalloc/arch/decode.h"
 #include "jemalloc/scan.h"
@@ -360,8 +361,7 @@ static void merge_aliases(struct funcs *f)
 {
 	size_t n = 0;
 
-	if (f->n)
-		qsort(f->v, f->n, sizeof(*f->v), by_start);
+	vec_sort(f->v, f->n, by_start);
 	for (size_t i = 0; i < f->n; i++) {
 		struct func *to = n ? &f->v[n - 1] : NULL;
 

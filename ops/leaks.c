@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "io/errand.h"
 #include "ops/dump_file_name.h"
 #include "ops/profile_file.h"
@@ -88,7 +89,7 @@ static bool sort_by_name(struct moment *m, size_t n)
 		    !m[i].name.seconds != !m[0].name.seconds)
 			return false;
 	}
-	qsort(m, n, sizeof(*m), by_name);
+	vec_sort(m, n, by_name);
 	for (size_t i = 1; i < n; i++) {
 		if (!by_name(&m[i - 1], &m[i]))
 			return false;
@@ -208,7 +209,7 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, struct err *err)
 		return err_no_memory(err);
 	}
 	l->times = find_times(m, l->series.n);
-	qsort(m, l->series.n, sizeof(*m), earlier_first);
+	vec_sort(m, l->series.n, earlier_first);
 	for (size_t i = 0; i < l->series.n; i++) {
 		rows[i] = l->series.rows[m[i].at];
 		l->seconds[i] = m[i].seconds - m[0].seconds;

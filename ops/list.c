@@ -262,7 +262,7 @@ static int take_answer(struct look *look, struct err *err)
 
 static bool is_among(pid_t pid, const pid_t *v, size_t n)
 {
-	return n && bsearch(&pid, v, n, sizeof(*v), proc_by_pid);
+	return vec_find(&pid, v, n, proc_by_pid);
 }
 
 static int ask_about(struct look *look, pid_t pid, struct err *err)
@@ -355,7 +355,7 @@ static int find_above(struct ops_list *list, struct err *err)
 			key.pid = pid_tree_parent(&tree, key.pid);
 			if (!key.pid)
 				break;
-			if (bsearch(&key, list->v, list->n, sizeof(key), compare_rows))
+			if (vec_find(&key, list->v, list->n, compare_rows))
 				list->v[i].above = key.pid;
 		}
 	}

@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "ops/target/sampling.h"
@@ -133,8 +134,7 @@ void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
 				      (double)(t->read_us - was->read_us);
 	}
 	cost_add(&now->cost, &before->cost);
-	if (now->n)
-		qsort(now->v, now->n, sizeof(*now->v), compare_rates);
+	vec_sort(now->v, now->n, compare_rates);
 }
 
 void ops_threads_fini(struct ops_threads *threads)

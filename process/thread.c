@@ -223,7 +223,7 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 		return procfs_fail(pid, "task", errno, err);
 	if (!used)
 		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
-	qsort(got, used, sizeof(*got), proc_by_pid);
+	vec_sort(got, used, proc_by_pid);
 	*tids = take_ptr(got);
 	*n = used;
 	return 0;

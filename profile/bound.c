@@ -2,6 +2,7 @@
 #include "profile/bound.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "profile/symbols.h"
 
 #include <math.h>
@@ -95,7 +96,7 @@ int profile_bound(struct profile *p, size_t max, enum profile_type type, struct 
 		return 0;
 	if (!make_room(p))
 		return err_no_memory(err);
-	qsort_r(b.order, b.n, sizeof(*b.order), largest_first, &b);
+	vec_sort_with(b.order, b.n, largest_first, &b);
 	for (size_t i = 0; i + 1 < max; i++)
 		b.keep[b.order[i]] = true;
 	other = make_other(p);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/hashmap.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/significance.h"
 #include "profile/symbols.h"
@@ -47,7 +48,7 @@ static int largest_first(const void *a, const void *b)
 
 static void sort(struct profile_diff *d)
 {
-	qsort(d->v, d->n, sizeof(*d->v), largest_first);
+	vec_sort(d->v, d->n, largest_first);
 }
 
 /* The change of a stack. */
@@ -158,7 +159,7 @@ static int find_functions(const struct profile_series *series, struct profile_di
 		if (change_of_function(series, i, c) && is_there(c))
 			out->n++;
 	}
-	qsort_r(out->v, out->n, sizeof(*out->v), by_name, functions);
+	vec_sort_with(out->v, out->n, by_name, functions);
 	/* Several functions may have one name. */
 	for (size_t i = 0; i < out->n; i++) {
 		struct profile_change *to = n ? &out->v[n - 1] : NULL;

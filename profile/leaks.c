@@ -430,9 +430,9 @@ static int find_threads(const struct rows *r, const struct row *row, bool rest,
 						 profile_series_value(s, s->n - 1, part) -
 							 profile_series_value(s, 0, part) };
 	}
-	qsort(v, n, sizeof(*v), by_thread);
+	vec_sort(v, n, by_thread);
 	n = join_threads(v, n);
-	qsort(v, n, sizeof(*v), grown_most_first);
+	vec_sort(v, n, grown_most_first);
 	for (size_t i = 0; i < n; i++)
 		sum += v[i].bytes;
 	leak->n_named = n;
@@ -540,7 +540,7 @@ static int choose_suspects(struct choices *c, struct err *err)
 		    row->trend.rate > 0 && row->trend.p < 1 && row->trend.goes_on)
 			c->order[n++] = i;
 	}
-	qsort_r(c->order, n, sizeof(*c->order), telling_first, r->v);
+	vec_sort_with(c->order, n, telling_first, r->v);
 	for (size_t i = 0; i < n && c->n - leaks < PROFILE_SUSPECTS_MAX; i++) {
 		const struct row *row = &r->v[c->order[i]];
 
@@ -570,7 +570,7 @@ static int take(const struct choices *c, size_t from, struct profile_leak **v, s
 		if (!c->v[i].dropped)
 			(*v)[(*n)++] = c->v[i].leak;
 	}
-	qsort(*v, *n, sizeof(**v), by_rate);
+	vec_sort(*v, *n, by_rate);
 	return 0;
 }
 
@@ -590,7 +590,7 @@ static int conclude(struct rows *r, const struct trend_movement *movement,
 		if (r->v[i].leaks)
 			c.order[n++] = i;
 	}
-	qsort_r(c.order, n, sizeof(*c.order), specific_first, r->v);
+	vec_sort_with(c.order, n, specific_first, r->v);
 	for (size_t i = 0; i < n; i++) {
 		if (choose_leak(&c, &r->v[c.order[i]], err))
 			return -1;

@@ -303,7 +303,7 @@ int profile_list(const struct profile *profile, const struct profile_table *tabl
 	/* Only names that are still in some stack count. */
 	if (!l.n)
 		return err_raise(err, ERROR_NO_MATCH, .text = pattern);
-	qsort_r(l.v, l.n, sizeof(*l.v), by_place, &l);
+	vec_sort_with(l.v, l.n, by_place, &l);
 	profile_report_head(profile, table, options, out);
 	profile_report_folded(options, out);
 	for (size_t i = 0, last; i < l.n; i = last) {

@@ -164,6 +164,6 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 			to->other_inode = m->inode;
 	}
 	if (into->n_mappings > n)
-		qsort(into->mappings, into->n_mappings, sizeof(*into->mappings), by_start);
+		vec_sort(into->mappings, into->n_mappings, by_start);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
 
@@ -65,8 +66,7 @@ int profile_names_init(struct profile_names *out, const struct profile_symbols *
 	}
 	for (size_t i = 0; i < names.n; i++)
 		names.ranked[i] = (uint32_t)i;
-	if (names.n)
-		qsort_r(names.ranked, names.n, sizeof(*names.ranked), by_name, names.name);
+	vec_sort_with(names.ranked, names.n, by_name, names.name);
 	/* Equal names get one rank, whose function is the first with that name. */
 	for (size_t i = 0; i < names.n; i++) {
 		uint32_t function = names.ranked[i];
@@ -156,7 +156,7 @@ int profile_paths_init(struct profile_paths *out, const struct profile *profile,
 		return err_no_memory(err);
 	if (fill(&paths, profile, names, keep_allocator, err))
 		return -1;
-	qsort(paths.v, paths.n, sizeof(*paths.v), by_ranks);
+	vec_sort(paths.v, paths.n, by_ranks);
 	for (size_t i = 0; i < paths.n; i++) {
 		struct profile_path *to = kept ? &paths.v[kept - 1] : NULL;
 		const struct profile_path *from = &paths.v[i];

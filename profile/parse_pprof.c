@@ -158,7 +158,7 @@ static int read_mappings(struct pprof *r, struct err *err)
 		if (!p->mappings[p->n_mappings - 1].path)
 			return err_no_memory(err);
 	}
-	qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_starts);
+	vec_sort(p->mappings, p->n_mappings, compare_starts);
 	/* With several processes in one profile, the first one determines what an address means. */
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		if (!n || p->mappings[i].start >= p->mappings[n - 1].end)

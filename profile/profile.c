@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/vec.h"
 #include "profile/symbols.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ int threads_sort(struct profile *p, struct err *err)
 		return err_no_memory(err);
 	for (size_t i = 0; i < p->n_threads; i++)
 		order[i] = &p->threads[i];
-	qsort(order, p->n_threads, sizeof(*order), by_id);
+	vec_sort(order, p->n_threads, by_id);
 	for (size_t i = 0; i < p->n_threads; i++) {
 		sorted[i] = *order[i];
 		moved[order[i] - p->threads] = (uint32_t)i;

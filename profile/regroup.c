@@ -359,7 +359,7 @@ int profile_names_jeprof(struct profile *profile, struct err *err)
 		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, profile->n_addresses, sizeof(*order), by_pc, profile->addresses);
+	vec_sort_with(order, profile->n_addresses, by_pc, profile->addresses);
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		name_address(b, &sh, profile, order[i]);
 	if (sh.no_memory)

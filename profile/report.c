@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/ink.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "profile/filter.h"
 #include "profile/fit.h"
 #include "profile/fold.h"
@@ -538,8 +539,7 @@ int profile_report_tree(const struct profile *profile, const struct profile_tabl
 	    profile_paths_init(&t.paths, profile, &t.names, true, err) ||
 	    profile_graph_init(&t.graph, &t.paths, n, options->type, NULL, err))
 		return -1;
-	if (t.graph.n_edges)
-		qsort(t.graph.edges, t.graph.n_edges, sizeof(*t.graph.edges), by_weight);
+	vec_sort(t.graph.edges, t.graph.n_edges, by_weight);
 	if (adjacency_init(&t.callers, &t.graph, n, true, err) ||
 	    adjacency_init(&t.callees, &t.graph, n, false, err))
 		return -1;

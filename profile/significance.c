@@ -3,6 +3,7 @@
 #include "profile/significance.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ int significance_holm(const double *p, size_t n, size_t n_tested, bool *signific
 		order[i] = i;
 		significant[i] = false;
 	}
-	qsort_r(order, n, sizeof(*order), smaller_first, (void *)p);
+	vec_sort_with(order, n, smaller_first, (void *)p);
 	for (i = 0;
 	     i < n && i < n_tested && p[order[i]] <= SIGNIFICANCE_LEVEL / (double)(n_tested - i);
 	     i++)

@@ -125,7 +125,7 @@ static int compare(const void *key, const void *entry)
 
 static bool is_in(const char *const *list, size_t n, const char *name)
 {
-	return bsearch(name, list, n, sizeof(*list), compare);
+	return vec_find(name, list, n, compare);
 }
 
 /* Prefixes that jemalloc is built with: je_, jet_, _rjem_, _rjem_je_, duckdb_je_ and the like. */
@@ -427,7 +427,7 @@ static bool differ(const struct profile_symbols *s, const uint32_t *same, size_t
 		short_forms[found++] = intern_add(s->text, buf, strlen(buf));
 	}
 	*several = found + nameless > 1;
-	qsort(short_forms, found, sizeof(*short_forms), by_address);
+	vec_sort(short_forms, found, by_address);
 	for (size_t i = 1; i < found; i++)
 		if (short_forms[i] == short_forms[i - 1])
 			return false;
@@ -474,7 +474,7 @@ int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
 		return err_no_memory(err);
 	for (size_t i = 0; i < s->n_functions; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, s->n_functions, sizeof(*order), by_name_and_identity, s);
+	vec_sort_with(order, s->n_functions, by_name_and_identity, s);
 	for (size_t i = 0; i < s->n_functions; i = next) {
 		const char *name = s->functions[order[i]].name;
 

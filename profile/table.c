@@ -164,8 +164,7 @@ void profile_table_sort(struct profile_table *table, const struct profile_symbol
 {
 	struct order o = { symbols, order };
 
-	if (table->n_rows)
-		qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
+	vec_sort_with(table->rows, table->n_rows, compare_rows, &o);
 }
 
 static int heavier_first(const void *left, const void *right)
@@ -192,11 +191,11 @@ size_t profile_table_top(struct profile_table *table, size_t n)
 	if (!found)
 		return 0;
 	if (n * n > found) {
-		qsort(v, found, sizeof(*v), heavier_first);
+		vec_sort(v, found, heavier_first);
 		return n;
 	}
 	/* Few of many: insert each one among the first `n`, if it belongs there. */
-	qsort(v, n, sizeof(*v), heavier_first);
+	vec_sort(v, n, heavier_first);
 	for (size_t i = n; i < found; i++) {
 		struct profile_table_stack s = v[i];
 		size_t at = n;

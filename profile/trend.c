@@ -2,6 +2,7 @@
 
 #include "profile/trend.h"
 
+#include "base/vec.h"
 #include "profile/significance.h"
 
 #include <math.h>
@@ -173,7 +174,7 @@ struct trend_movement trend_movement_of(double *falls, size_t n)
 
 	for (size_t i = 0; i < TREND_CALM; i++)
 		falls[n++] = CHI2_QUARTILE;
-	qsort(falls, n, sizeof(*falls), by_size);
+	vec_sort(falls, n, by_size);
 	upper = falls[(size_t)(QUARTILE * (double)n)];
 	upper = fmax(upper / CHI2_QUARTILE, 1);
 	if (upper < MOVES)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/own_limits.h"
+#include "base/vec.h"
 #include "sandbox/fence.h"
 
 #include <errno.h>
@@ -228,7 +229,7 @@ static void keep_only(int *fds, size_t n, int out)
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out ? out : null, 1) < 0 ||
 	    (!FENCE_SANITIZED && dup2(null, 2) < 0))
 		_exit(errno);
-	qsort(fds, n, sizeof(*fds), by_number);
+	vec_sort(fds, n, by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] > from)
 			close_all(from, fds[i] - 1);

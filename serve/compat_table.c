@@ -129,7 +129,6 @@ int compat_table(int folded, int out, struct err *err)
 			return err_no_memory(err);
 		at += len + (at[len] == '\n');
 	}
-	if (rows.n)
-		qsort(rows.v, rows.n, sizeof(*rows.v), largest_first);
+	vec_sort(rows.v, rows.n, largest_first);
 	return memory_file_fill(out, print, &rows, err);
 }

@@ -89,8 +89,7 @@ static int numbers(const struct store *r, uint64_t **ids, size_t *n, struct err 
 			return err_no_memory(err);
 		*n += number_of(e->d_name, &v[*n]);
 	}
-	if (*n)
-		qsort(v, *n, sizeof(*v), newest_first);
+	vec_sort(v, *n, newest_first);
 	*ids = take_ptr(v);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/private.h"
+#include "base/vec.h"
 #include "base/write.h"
 #include "elf/image.h"
 #include "io/output.h"
@@ -368,7 +369,7 @@ static void bound_size(int folder)
 	if (total <= SYMBOL_CACHE_BYTES_MAX)
 		return;
 	/* Remove the least recently used files until the total is below the limit. */
-	qsort(all, n, sizeof(*all), by_use);
+	vec_sort(all, n, by_use);
 	for (size_t i = 0; i + 1 < n && total > SYMBOL_CACHE_BYTES_MAX; i++) {
 		unlinkat(folder, all[i].name, 0);
 		total -= all[i].bytes;

@@ -403,7 +403,7 @@ static struct bare *find_bare(const struct unit *u, Dwarf_Off at)
 {
 	const struct bare key = { .at = at };
 
-	return u->n_bare ? bsearch(&key, u->bare, u->n_bare, sizeof(key), by_offset) : NULL;
+	return vec_find(&key, u->bare, u->n_bare, by_offset);
 }
 
 /* The name of one component, such as a namespace. */
@@ -493,7 +493,7 @@ static void sort_bare(struct unit *u)
 {
 	size_t n = 0;
 
-	qsort(u->bare, u->n_bare, sizeof(*u->bare), by_offset);
+	vec_sort(u->bare, u->n_bare, by_offset);
 	for (size_t i = 1; i < u->n_bare; i++)
 		if (u->bare[i].at != u->bare[n].at)
 			u->bare[++n] = u->bare[i];
@@ -532,7 +532,7 @@ static void find_bare_names(struct unit *u)
 		for (size_t i = 0; i < n; i++) {
 			const struct bare key = { .at = u->bare[i].within };
 
-			if (key.at && !bsearch(&key, u->bare, n, sizeof(key), by_offset))
+			if (key.at && !vec_find(&key, u->bare, n, by_offset))
 				add_bare(u, key.at);
 		}
 	}

@@ -87,7 +87,7 @@ static int sort_addresses(struct work *w, struct err *err)
 		if (p->addresses[i].mapping != PROFILE_NONE && p->addresses[i].pc)
 			w->asked[w->n_asked++] = (struct asked){ p->addresses[i].pc - 1, i };
 	}
-	qsort(w->asked, w->n_asked, sizeof(*w->asked), by_place);
+	vec_sort(w->asked, w->n_asked, by_place);
 	return 0;
 }
 
@@ -318,8 +318,7 @@ static void warn_bare(const struct work *w)
 
 	if (all == 0)
 		all = count_bare(w, PROFILE_ALLOC_SPACE);
-	if (w->n_bare)
-		qsort(w->bare, w->n_bare, sizeof(*w->bare), by_bytes);
+	vec_sort(w->bare, w->n_bare, by_bytes);
 	for (size_t i = 0; i < w->n_bare; i++) {
 		const struct bare *b = &w->bare[i];
 		double percent = all > 0 ? 100 * b->bytes / all : 0;

@@ -198,10 +198,8 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool all,
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_(proc_close) struct proc p = { 0 };
-		const struct scanned *before = g->scanned
-						       ? bsearch(&pids[i], g->scanned, g->n_scanned,
-								 sizeof(*g->scanned), proc_by_pid)
-						       : NULL;
+		const struct scanned *before =
+			vec_find(&pids[i], g->scanned, g->n_scanned, proc_by_pid);
 		struct err ended;
 
 		scanned[i].pid = pids[i];

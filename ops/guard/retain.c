@@ -154,7 +154,7 @@ int guard_retain(const char *folder, unsigned int keep, uint64_t max_bytes, cons
 
 	if (read_folder(&k, folder, newest, err))
 		return -1;
-	qsort(k.v, k.n, sizeof(*k.v), by_age);
+	vec_sort(k.v, k.n, by_age);
 	for (size_t i = 0; i < k.n; i++) {
 		struct kept *one = &k.v[i];
 

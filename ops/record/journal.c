@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/private.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "base/write.h"
 #include "io/output.h"
 
@@ -412,8 +413,7 @@ int journal_list(pid_t **pids, size_t *n, struct err *err)
 		found = more;
 		found[n_found++] = (pid_t)pid;
 	}
-	if (found)
-		qsort(found, n_found, sizeof(*found), proc_by_pid);
+	vec_sort(found, n_found, proc_by_pid);
 	*pids = take_ptr(found);
 	*n = n_found;
 	return 0;

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "elf/image_head.h"
 #include "process/procfs.h"
 #include "process/thread.h"
@@ -161,7 +162,7 @@ static void find_largest(struct memory *m, struct mapping *v, size_t n)
 	size_t kept = 0;
 
 	/* Joins the mappings of one name. */
-	qsort(v, n, sizeof(*v), by_name);
+	vec_sort(v, n, by_name);
 	for (size_t i = 0; i < n; i++) {
 		struct mapping *last = kept ? &v[kept - 1] : NULL;
 
@@ -170,7 +171,7 @@ static void find_largest(struct memory *m, struct mapping *v, size_t n)
 		else
 			v[kept++] = v[i];
 	}
-	qsort(v, kept, sizeof(*v), by_rss);
+	vec_sort(v, kept, by_rss);
 	for (size_t i = 0; i < kept && i < MEMORY_ITEMS && v[i].sum.rss; i++) {
 		struct memory_item *item = &m->items[m->n_items++];
 		size_t len = strlen(v[i].map->path), room = sizeof(item->path) - 1;

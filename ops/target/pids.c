@@ -33,8 +33,7 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	}
 	if (errno)
 		return err_raise_sys(err, ERROR_PROC_UNLISTED, errno);
-	if (count)
-		qsort(v, count, sizeof(*v), proc_by_pid);
+	vec_sort(v, count, proc_by_pid);
 	*pids = take_ptr(v);
 	*n = count;
 	return 0;
@@ -94,7 +93,7 @@ static struct pid_node *find(const struct pid_tree *tree, pid_t pid)
 {
 	const struct pid_node key = { .pid = pid };
 
-	return bsearch(&key, tree->v, tree->n, sizeof(key), compare_nodes);
+	return vec_find(&key, tree->v, tree->n, compare_nodes);
 }
 
 static struct pid_node *parent_of(const struct pid_tree *tree, const struct pid_node *node)

@@ -148,10 +148,8 @@ static bool sort(struct callgrind *c)
 		return false;
 	for (size_t i = 0; i < c->n_lines; i++)
 		c->order[i] = (uint32_t)i;
-	if (c->n_lines)
-		qsort_r(c->order, c->n_lines, sizeof(*c->order), by_function, c->lines);
-	if (c->n_calls)
-		qsort(c->calls, c->n_calls, sizeof(*c->calls), by_from);
+	vec_sort_with(c->order, c->n_lines, by_function, c->lines);
+	vec_sort(c->calls, c->n_calls, by_from);
 	for (size_t i = c->n_calls; i--;)
 		c->first_call[c->calls[i].from] = (uint32_t)i;
 	return true;

@@ -4,6 +4,7 @@
  * callees, as drawn by jeprof(1) and pprof. The text size shows what a function allocated itself,
  * the red of its box what it and its callees did.
  */
+#include "base/vec.h"
 #include "profile/format/private.h"
 #include "profile/graph.h"
 
@@ -110,7 +111,7 @@ int format_dot(const struct profile *profile, const struct profile_format_option
 	if (!keep)
 		return err_no_memory(err);
 	d.size = all.size;
-	qsort(all.nodes, all.n_nodes, sizeof(*all.nodes), by_cum);
+	vec_sort(all.nodes, all.n_nodes, by_cum);
 	while (n < all.n_nodes && n < most && fabs(all.nodes[n].cum) > 0 &&
 	       fabs(all.nodes[n].cum) >= node_least * all.size)
 		keep[all.nodes[n++].function] = true;

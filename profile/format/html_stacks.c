@@ -125,7 +125,7 @@ static bool make_paths(struct html_stacks *s, const struct profile *p, const boo
 		}
 		s->v[s->n++] = (struct html_path){ at, (uint32_t)(end - at), stack };
 	}
-	qsort(s->v, s->n, sizeof(*s->v), by_frames);
+	vec_sort(s->v, s->n, by_frames);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #include "profile/format/series_page.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "profile/format/html.h"
 #include "profile/format/private.h"
 
@@ -67,7 +68,7 @@ static int hold(struct held *h, struct err *err)
 	}
 	for (size_t i = 0; i < h->page->n_growers; i++)
 		ranked[h->page->growers[i].leak->stack].most = INFINITY;
-	qsort(ranked, n, sizeof(*ranked), largest_first);
+	vec_sort(ranked, n, largest_first);
 	for (size_t i = 0; i < n; i++) {
 		h->order[i] = ranked[i].stack;
 		h->n_used += ranked[i].most > 0;
