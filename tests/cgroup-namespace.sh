@@ -29,7 +29,7 @@ start_limited()
 	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16 in_other "$@"
 }
 
-# limit_to MIB: set the limit; less than 100 MiB are added to the current usage
+# limit_to MIB: set the limit; a value below 100 MiB is added to the current usage
 limit_to()
 {
 	local file=memory.max used=memory.current
@@ -64,11 +64,11 @@ same()
 	ctl_ok "$name: activate" activate "$pid" --json
 	is "$(json .warning_id)" null "$name: without a warning"
 	ctl_ok "$name: check" check "$pid" --json
-	unlike "$out" limits_hidden "$name: nor has check one"
+	unlike "$out" limits_hidden "$name: check has no warning either"
 	ctl_ok "$name: deactivate" deactivate "$pid"
 	limit_to 1
 	ctl_fails 1 sampling_without_room "$name: little memory is left: activate is refused" activate "$pid"
-	like "$err" "memory\\.[a-z_]* of $group" "$name: it names the group"
+	like "$err" "memory\\.[a-z_]* of $group" "$name: the error names the group"
 	limit_to 400
 	runner=()
 }
@@ -80,8 +80,8 @@ warns()
 	run_ctl check "$2" --json
 	runner=()
 	is "$(json '.ready, (.checks[] | select(.id == "limits_hidden") | .ok, .name)' | paste -sd ' ')" 'true true prof.lg_sample' \
-		"$1: check says so, as a warning"
-	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$1: and what to do"
+		"$1: check warns of it"
+	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$1: check suggests a fix"
 }
 
 # hidden NAME PLACE...: no limit is visible, and commands that make it sample more warn of that
@@ -90,24 +90,24 @@ hidden()
 	local name=$1
 
 	shift
-	like "$(seen "$@")" '^\[null,false,' "$name: no limit is seen"
+	like "$(seen "$@")" '^\[null,false,' "$name: no limit is visible"
 	warns "$name" "$pid" "$@"
 	runner=("$@")
 	ctl_ok "$name: activate" activate "$pid"
 	like "$err" "warning: limits of memory cgroups of $pid \\(grower\\) are not visible from here \\(private cgroup namespace\\)" \
-		"$name: activate says so"
+		"$name: activate warns"
 	ctl_ok "$name: reset to a finer rate" reset "$pid" --sample-rate 4K --json
-	is "$(json .warning_id)" limits_hidden "$name: so does reset"
+	is "$(json .warning_id)" limits_hidden "$name: reset warns"
 	ctl_ok "$name: threads --activate" threads "$pid" --activate all --json
-	is "$(json .warning_id)" limits_hidden "$name: so does threads --activate"
-	ctl_ok "$name: activate, which is done" activate "$pid" --json
-	is "$(json .warning_id)" null "$name: not where nothing is changed"
+	is "$(json .warning_id)" limits_hidden "$name: threads --activate warns"
+	ctl_ok "$name: activate again" activate "$pid" --json
+	is "$(json .warning_id)" null "$name: no warning if nothing changes"
 	ctl_ok "$name: deactivate" deactivate "$pid" --json
-	is "$(json .warning_id)" null "$name: nor when it ends"
+	is "$(json .warning_id)" null "$name: deactivate does not warn"
 	ctl_ok "$name: record" record "$pid" -d 1ms -o "$T/hidden.rec" --force --json
-	is "$(json .warning_id)" limits_hidden "$name: so does record"
+	is "$(json .warning_id)" limits_hidden "$name: record warns"
 	ctl_ok "$name: reset to a coarser rate" reset "$pid" --sample-rate 512K --json
-	is "$(json .warning_id)" null "$name: a coarser rate takes no memory"
+	is "$(json .warning_id)" null "$name: no warning for a coarser rate"
 	runner=()
 }
 
@@ -129,7 +129,7 @@ limits_from_within()
 	snapshot "$pid"
 	same 'a namespace' "${unshared[@]}"
 	same 'a container' "${contained[@]}"
-	hidden 'a container that may not look out' "${contained[@]}" "${bounded[@]}"
+	hidden 'a container without CAP_SYS_ADMIN' "${contained[@]}" "${bounded[@]}"
 	warns 'no group is mounted' "$pid" unshare -C -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
 	assert_untouched "$pid" 'untouched'
 	stop_target "$pid"
@@ -139,10 +139,10 @@ limits_from_within()
 	contain "$group/inner"
 	start_limited "$group/inner" start_victim grower
 	snapshot "$pid"
-	like "$(seen)" "^\\[$((400 << 20)),true," 'a container within: control: the limit, from the host'
-	is "$(seen "${contained[@]}")" "$(seen)" 'a container within: the same'
-	hidden 'a container within that may not look out' "${contained[@]}" "${bounded[@]}"
-	assert_untouched "$pid" 'untouched within'
+	like "$(seen)" "^\\[$((400 << 20)),true," 'a child group: control: the limit, from the host'
+	is "$(seen "${contained[@]}")" "$(seen)" 'a child group: the same limit and name'
+	hidden 'a child group, without CAP_SYS_ADMIN' "${contained[@]}" "${bounded[@]}"
+	assert_untouched "$pid" 'a child group: untouched'
 	stop_target "$pid"
 
 	# All valid names of groups are accepted.
@@ -165,7 +165,7 @@ limits_from_within()
 	run_ctl list --json
 	runner=()
 	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .container_id] | map(tostring) | join(" ")')" "null $id" \
-		'beside a container: its own name of it'
+		'beside a container: no limit, and the id of its container'
 	warns 'beside a container' 1 "${joined[@]}"
 	end_child "$pid" -KILL
 	wait "$pid" 2>/dev/null
@@ -209,6 +209,6 @@ frozen_from_within()
 	echo $thawed >"$base/target/$switch"
 	ctl_ok 'thawed: status' status "$pid"
 	runner=()
-	assert_untouched "$pid" 'untouched by frost'
+	assert_untouched "$pid" 'frozen and thawed: untouched'
 	stop_target "$pid"
 }

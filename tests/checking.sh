@@ -13,11 +13,11 @@ row()
 row_is()
 {
 	is "$(row "$1" ok)" "$2" "$4: $1" || diag "$(row "$1" detail)"
-	like "$(row "$1" detail)" "$3" "$4: $1 says why"
+	like "$(row "$1" detail)" "$3" "$4: $1: the detail"
 	if [ -n "${5:-}" ]; then
-		like "$(row "$1" fix)" "$5" "$4: $1 says what to do"
+		like "$(row "$1" fix)" "$5" "$4: $1: the fix"
 	else
-		is "$(row "$1" fix)" null "$4: $1 has nothing to fix"
+		is "$(row "$1" fix)" null "$4: $1: no fix"
 	fi
 }
 

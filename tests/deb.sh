@@ -11,7 +11,7 @@ test_deb()
 	ok 'packages are built' packaging/build-deb "$suite" "$T/one" || bail_out "no packages for $suite"
 	deb=$(echo "$T"/one/jeprof-ctl_*_amd64.deb) serve=$(echo "$T"/one/jeprof-ctl-serve_*_amd64.deb)
 	version=$(dpkg-deb -f "$deb" Version)
-	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'with the version of the program'
+	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'they have the version of the program'
 	test_contents
 	test_lintian "$suite"
 	test_same_again "$suite"
@@ -61,7 +61,7 @@ test_contents_of_serve()
 	local file paths
 
 	unlike "$(dpkg-deb -f "$deb" Depends)" 'microhttpd|gnutls' 'it does not depend on server libraries'
-	unlike "$(paths_in "$deb")" 'libexec|serve' 'and contains nothing of serve'
+	unlike "$(paths_in "$deb")" 'libexec|serve' 'it contains no files of serve'
 	paths=$(paths_in "$serve")
 	for file in usr/libexec/jeprof-ctl/http jeprof-ctl-serve.service jeprof-ctl-serve.socket sysusers.d/jeprof-ctl-serve.conf; do
 		like "$paths" "/$file"$'(\n|$)' "serve: it has $file"
@@ -84,9 +84,9 @@ test_same_again()
 {
 	(umask 077 && TZ=Asia/Kolkata DEB_BUILD_OPTIONS=parallel=1 BUILD_IN=another-place \
 		packaging/build-deb "$1" "$T/two") >"$T/second" 2>&1
-	is "$?" 0 'they are rebuilt elsewhere' || diag "$(tail -n 20 "$T/second")"
-	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte for byte the same: packages and source'
-	is "$(sums "$T/one" | wc -l)" 7 'seven files'
+	is "$?" 0 'packages are rebuilt elsewhere' || diag "$(tail -n 20 "$T/second")"
+	is "$(sums "$T/two")" "$(sums "$T/one")" 'the rebuilt packages and source are identical'
+	is "$(sums "$T/one" | wc -l)" 7 'a build has seven files'
 }
 
 sums()
@@ -135,12 +135,12 @@ test_installed()
 	cp "$T/root/etc/group" "$T/groups"
 	ok 'a package with a lower version is built' older_package
 	ok 'it is installed' inside dpkg -i /mnt/older.deb
-	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'with the lower version'
+	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'the lower version is installed'
 	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled'
 	like "$(inside jeprof-ctl --version)" "^jeprof-ctl $(packaging/version)\$" 'it runs'
 
 	ok 'it is upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
-	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'to this version'
+	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'this version is installed'
 	is "$(is_enabled)" 'disabled disabled' 'the upgrade enables nothing'
 	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as in the package'
 	ok 'watch is enabled' inside systemctl enable jeprof-ctl-watch.service
@@ -153,21 +153,21 @@ test_installed()
 
 	install -D "$T/groups" "$T/root/etc/jeprof-ctl/tokens"
 
-	ok 'they are removed' inside dpkg -r jeprof-ctl jeprof-ctl-serve
+	ok 'the packages are removed' inside dpkg -r jeprof-ctl jeprof-ctl-serve
 	ok 'their data is kept until they are purged' test -e "$T/root/var/cache/jeprof-ctl/x.symbols" -a -e "$T/root/etc/jeprof-ctl/tokens"
-	ok 'they are purged' inside dpkg -P jeprof-ctl jeprof-ctl-serve
+	ok 'the packages are purged' inside dpkg -P jeprof-ctl jeprof-ctl-serve
 	inside dpkg-query -W >"$T/packages.after"
 	everything >"$T/after"
 	is "$(diff "$T/packages.before" "$T/packages.after")" '' 'no package is left behind'
 	is "$(diff "$T/before" "$T/after")" '' 'no file is left behind'
-	like "$(diff "$T/groups" "$T/root/etc/group" | grep '^[<>]')" '^> jeprof-ctl:x:[0-9]+:$' 'except for the group, by Debian policy'
+	like "$(diff "$T/groups" "$T/root/etc/group" | grep '^[<>]')" '^> jeprof-ctl:x:[0-9]+:$' 'only the group remains, by Debian policy'
 	rm -rf "$T/root"
 }
 
 test_serve_installed()
 {
 	is "$(inside jeprof-ctl serve --socket /mnt/none 2>&1 | grep -c 'cannot find the HTTP front end')" 1 \
-		'serve: the missing package is named'
+		'serve: the missing front end is reported'
 	ok 'serve: it is installed' inside dpkg -i "/mnt/one/${serve##*/}"
 	is "$(inside systemctl is-enabled jeprof-ctl-serve.socket jeprof-ctl-serve.service 2>&1 | tail -n 2 | paste -sd ' ')" \
 		'disabled disabled' 'serve: installation enables nothing'

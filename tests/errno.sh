@@ -42,6 +42,6 @@ loop_commands()
 	loop check check PID
 	loop status status PID
 	loop activate activate PID
-	ctl_ok 'a dump has something to show' activate "$pid"
+	ctl_ok 'activate, so that a dump has samples' activate "$pid"
 	loop dump dump PID -o OUT
 }

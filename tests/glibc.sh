@@ -22,9 +22,9 @@ assert_holders()
 
 	shift
 	ok "$name: functions that take locks are run" holds_locks "$@" || diag "$(<"$T/$1.err")"
-	is "$(grep UNKNOWN "$T/$1")" '' "$name: every place where a lock that we need is held is known"
+	is "$(grep UNKNOWN "$T/$1")" '' "$name: every place that holds a lock we need is known"
 	# Control: such places are found.
-	is "$(grep -Ec '^known .* [1-9][0-9]* with a lock' "$T/$1" | awk '{ print ($1 >= 25) }')" 1 "$name: many do hold one" ||
+	is "$(grep -Ec '^known .* [1-9][0-9]* with a lock' "$T/$1" | awk '{ print ($1 >= 25) }')" 1 "$name: control: many places hold a lock" ||
 		diag "$(<"$T/$1")"
 }
 

@@ -137,7 +137,7 @@ reads_of()
 	awk '/^syscr/ { print $2 }' "/proc/$guard/io"
 }
 
-# looks: wait until it has checked everything several times more, so that it has seen all changes
+# looks: wait until it has checked everything several more times, so that it has seen all changes
 looks()
 {
 	local before

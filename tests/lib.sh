@@ -185,7 +185,7 @@ done_testing()
 # The rest of this file cannot be tested; other files continue.
 bail_out()
 {
-	result 1 'it can go on' || diag "$*"
+	result 1 'the test can continue' || diag "$*"
 	exit 1
 }
 

@@ -23,9 +23,9 @@ goes_on()
 	local name=$1 before
 
 	before=$(wc -c <"$T/$name.on")
-	ok "$name: goes on" within 60 eval "[ \$(wc -c <'$T/$name.on') -gt $before ]"
-	ok "$name: it is alive" kill -0 "$pid"
-	ok "$name: the load, too" kill -0 "$loader"
+	ok "$name: the load goes on" within 60 eval "[ \$(wc -c <'$T/$name.on') -gt $before ]"
+	ok "$name: the target is alive" kill -0 "$pid"
+	ok "$name: the load is alive" kill -0 "$loader"
 	is "$(<"$T/$name.err")" '' "$name: no error in the load"
 	stop_target "$loader"
 	stop_target "$pid"

@@ -102,9 +102,9 @@ block_memory()
 # is_out NAME [MEMORY]: it must no longer be sampled; MEMORY is "kept" if the sampler was killed
 is_out()
 {
-	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it no longer samples"
+	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it is no longer sampled"
 	[ "${2:-}" = kept ] || is "$(block_memory "$pid")" 0 "$1: its data is released"
-	is "$(blocks_of "$pid")" 1 "$1: one mapping of it stays"
+	is "$(blocks_of "$pid")" 1 "$1: one mapping stays"
 }
 
 # --- sampling ---
@@ -151,6 +151,6 @@ is_near()
 	local wanted=$(($2 << 20)) error
 
 	error=$(awk -v w="$wanted" -v r="${rate_bytes:-65536}" 'BEGIN { print int(6 * sqrt(w * r)) }')
-	ok "$3: $1 bytes, $wanted in fact, within $error" \
+	ok "$3: $1 bytes, expected $wanted, within $error" \
 		eval "[ $1 -ge $((wanted - error)) ] && [ $1 -le $((wanted + error)) ]"
 }

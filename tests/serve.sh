@@ -101,7 +101,8 @@ is_ended()
 		refused=$(heard '^answer .*refusal 1 ')
 		order "$order"
 		says "$name" 'sent an invalid message' $((ends + 1))
-		is "$(said "$name" 'sent an invalid message')" $((ends + 1)) "\"$order\" ends it"
+		is "$(said "$name" 'sent an invalid message')" $((ends + 1)) \
+			"\"$order\" ends the front"
 		hears '^began' $((began + 1))
 		order 'ask list 0' # counts as work: the next start comes soon
 		hears '^answer .*refusal 1 ' $((refused + 1))

@@ -58,7 +58,7 @@ share()
 # is_near GOT WANTED WITHIN NAME: GOT may differ from WANTED by WITHIN
 is_near()
 {
-	ok "$4: $1, $2 in fact" eval "[ $1 -ge $(($2 - $3)) ] && [ $1 -le $(($2 + $3)) ]"
+	ok "$4: $1, expected $2" eval "[ $1 -ge $(($2 - $3)) ] && [ $1 -le $(($2 + $3)) ]"
 }
 
 # compare NAME FILE: the shares of the three functions must match what they allocated since

@@ -27,7 +27,7 @@ build_static()
 		"$gcc_dir"/crtend.o "$lib"/crtn.o 2>"$T/cc.log" || bail_out "cannot link: $(<"$T/cc.log")"
 }
 
-# works NAME MODE: test the main job. MODE is `thread` for all of it, `inline` for what works
+# works NAME MODE: test the main commands. MODE is `thread` for all of it, `inline` for what works
 # without symbols.
 works()
 {
@@ -41,9 +41,9 @@ works()
 	is "$(json .mode)" inline "$1: short calls are made in a borrowed thread"
 	if [ "$2" = thread ]; then
 		ctl_ok "$1: dump" dump "$pid" -o "$T/here.heap" --force
-		ok "$1: a profile comes back" is_profile "$T/here.heap"
+		ok "$1: dump returns a profile" is_profile "$T/here.heap"
 		ctl_ok "$1: stats" stats "$pid" -f json
-		like "$(json .jemalloc.version)" '^5\.' "$1: stats is jemalloc's document"
+		like "$(json .jemalloc.version)" '^5\.' "$1: stats prints jemalloc's document"
 	else
 		ctl_fails 1 needs_pthread_create "$1: dump is refused" dump "$pid" -o "$T/here.heap" --force
 		ctl_fails 1 needs_pthread_create "$1: stats is refused, too" stats "$pid"

@@ -7,9 +7,9 @@
 
 need_tracefs
 
-# While a probe is put into a file, or taken out of it, no process of the machine can fork. A test
-# in which a process prolongs this (WATCH_ALONE=1) runs while no other test watches. They take turns:
-# those that come later wait behind it.
+# While a probe is inserted into a file, or removed from it, no process on the machine can fork. A
+# test in which a process prolongs this (WATCH_ALONE=1) runs while no other test watches. Tests take
+# turns: later ones queue behind it.
 exec {turn}</sys/kernel/tracing/events {machine}</sys/kernel/tracing
 flock -w 1000 "$turn" && flock -w 1000 "$([ "${WATCH_ALONE:-}" = 1 ] && echo -x || echo -s)" "$machine" ||
 	bail_out 'another test with a watch does not end'
@@ -153,8 +153,8 @@ dumped_bytes()
 	grep -v '^# ' "$1" | wc -c
 }
 
-# rows_of FILE...: print the expected events of these dumps. Names given by jemalloc tell the kind.
-# $folder is $T as seen by the process.
+# rows_of FILE...: print the expected events of these dumps. The names that jemalloc gives them show
+# the kind. $folder is $T as seen by the process.
 rows_of()
 {
 	local file kind
@@ -171,7 +171,7 @@ rows_of()
 }
 
 # note_early FILE...: note files that exist when a watch has just begun. As an idle redis-server
-# still allocates, the watch may or may not have seen them. without_early passes on the others.
+# still allocates, the watch may or may not have seen them. without_early filters them out.
 note_early()
 {
 	local file

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a program allocated and freed during some time must be exact to the byte, and whatever goes
-# wrong meanwhile must be reported. The driver runs a command instead of waiting.
+# What a program allocates and frees during a period must be counted to the byte, and whatever goes
+# wrong in between must be reported. The driver runs a command instead of waiting.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -52,8 +52,8 @@ sh -c "$(order 'grow 50')"
 
 between 'growth' 0 during="$(order 'grow 100')"
 cp "$T/out" "$T/grown.pb.gz"
-like "$err" '^dumper: 2 stops, [0-9]+ bytes$' 'growth: two stops, and no more'
-is "$(bytes_of grow "$T/grown.pb.gz")" 409600 'growth: what was allocated meanwhile, and nothing before'
+like "$err" '^dumper: 2 stops, [0-9]+ bytes$' 'growth: exactly two stops'
+is "$(bytes_of grow "$T/grown.pb.gz")" 409600 'growth: what was allocated in between, and nothing else'
 assert_untouched "$pid" 'growth: untouched'
 
 # Check what readers of pprof's format require.
@@ -110,9 +110,9 @@ print("hours", top[10][0] / 3600e9 >= 1 and top[10][0] / 3600e9 < 1.1, "time", t
 print(*[n for n in names if n.startswith(("allocated", "opt.prof_active"))])
 PYTHON
 python3 "$T/check.py" "$T/grown.pb.gz" >"$T/read" 2>&1
-like "$(<"$T/read")" '(^|'$'\n'')grow 100 409600 100 409600'$'\n' 'growth: objects and bytes, in use and in all'
-like "$(<"$T/read")" $'\nhours True time True$' 'growth: how long it took, and when it was'
-unlike "$(<"$T/read")" 'allocated:|opt.prof_active' 'growth: nothing of what there is in all'
+like "$(<"$T/read")" '(^|'$'\n'')grow 100 409600 100 409600'$'\n' 'growth: objects and bytes, in use and in total'
+like "$(<"$T/read")" $'\nhours True time True$' 'growth: its duration and its time'
+unlike "$(<"$T/read")" 'allocated:|opt.prof_active' 'growth: no facts about the whole process'
 unlike "$(<"$T/read")" 'Error' 'growth: ids are in order, without gaps'
 
 # --- what was freed ---
@@ -136,12 +136,12 @@ while True:
 " %s' "$1" "$1" "$shown"
 }
 sh -c "$(hold 12)" || bail_out 'it does not grow'
-between 'what shrank' 0 during="$(hold 4)"
+between 'shrinkage' 0 during="$(hold 4)"
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
-like "$(<"$T/read")" "(^|"$'\n'")hoard -32 -8388608 0 0"$'\n' 'what shrank: it is below 0, and nothing was allocated'
+like "$(<"$T/read")" "(^|"$'\n'")hoard -32 -8388608 0 0"$'\n' 'shrinkage: negative counts, and nothing allocated'
 between 'both ways' 0 during="$(hold 2) && $(hold 5)"
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
-like "$(<"$T/read")" "(^|"$'\n'")hoard 4 1048576 12 3145728"$'\n' 'both ways: what is left of it, and all that was allocated'
+like "$(<"$T/read")" "(^|"$'\n'")hoard 4 1048576 12 3145728"$'\n' 'both ways: what remains, and all that was allocated'
 like "$(<"$T/read")" "(^|"$'\n'")churn 0 0 12 786432"$'\n' 'both ways: what was freed at once'
 
 # --- other formats ---
@@ -149,40 +149,40 @@ like "$(<"$T/read")" "(^|"$'\n'")churn 0 0 12 786432"$'\n' 'both ways: what was 
 between 'folded' 0 format=folded during="$(hold 6)"
 like "$(<"$T/out")" ';hoard 1048576$' 'folded: a line'
 between 'raw' 1 format=raw during="$(hold 3)"
-like "$err" '^raw_no_difference: ' 'raw: what shrank has no place there'
+like "$err" '^raw_no_difference: ' 'raw: cannot express a decrease'
 is "$(wc -c <"$T/out")" 0 'raw: nothing is written'
 between 'no such format' 2 format=gif
 like "$err" '^format_unknown: ' 'no such format'
 between 'bounded' 0 stacks=1 during="$(hold 5)"
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
-like "$(<"$T/read")" '^\(other\) 8 2097152 .*'$'\n''samples 1 ' 'bounded: one sample, with all of it'
+like "$(<"$T/read")" '^\(other\) 8 2097152 .*'$'\n''samples 1 ' 'bounded: one sample, with the total'
 between 'nothing happened' 0 during=true
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
-unlike "$(<"$T/read")" 'hoard|churn|Error' 'nothing happened: nothing is in it'
+unlike "$(<"$T/read")" 'hoard|churn|Error' 'nothing happened: no allocations'
 
 # --- sampling is off ---
 
 between 'active' 0 active during="$(hold 6)"
 ctl_ok 'deactivate' deactivate "$pid"
 between 'inactive' 6 active during=false
-like "$err" '^prof_inactive: prof.active is false in ' 'inactive: said so, before it waits'
+like "$err" '^prof_inactive: prof.active is false in ' 'inactive: reported before it waits'
 is "$(wc -c <"$T/out")" 0 'inactive: nothing is written'
-between 'inactive, all the same' 0 during="$(hold 8)"
+between 'inactive, unconditionally' 0 during="$(hold 8)"
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
-unlike "$(<"$T/read")" 'hoard|churn|Error' 'inactive, all the same: nothing was sampled'
+unlike "$(<"$T/read")" 'hoard|churn|Error' 'inactive, unconditionally: nothing was sampled'
 ctl_ok 'activate' activate "$pid"
-between 'turned off meanwhile' 6 active during="$CTL -q deactivate $pid"
-like "$err" '^prof_inactive: ' 'turned off meanwhile: said so'
+between 'deactivated meanwhile' 6 active during="$CTL -q deactivate $pid"
+like "$err" '^prof_inactive: ' 'deactivated meanwhile: the cause'
 
 # --- what ends it early ---
 
 mkfifo "$T/stop"
-between 'who asked has gone' 1 stop="$T/stop" during="echo >$T/stop"
-like "$err" '^interrupted: ' 'who asked has gone: said so'
-is "$(wc -c <"$T/out")" 0 'who asked has gone: nothing is written'
+between 'the requester has gone' 1 stop="$T/stop" during="echo >$T/stop"
+like "$err" '^interrupted: ' 'the requester has gone: the cause'
+is "$(wc -c <"$T/out")" 0 'the requester has gone: nothing is written'
 assert_untouched "$pid" 'untouched'
-between 'it ends meanwhile' 9 during="kill -KILL $pid; while grep -qs '^State:.[^ZX]' /proc/$pid/status; do sleep 0.01; done"
-like "$err" '^target_ended: ' 'it ends meanwhile: said so'
+between 'the target ends meanwhile' 9 during="kill -KILL $pid; while grep -qs '^State:.[^ZX]' /proc/$pid/status; do sleep 0.01; done"
+like "$err" '^target_ended: ' 'the target ends meanwhile: the cause'
 unset "photographed[$pid]"
 wait "$pid" 2>/dev/null
 
@@ -190,14 +190,14 @@ mkfifo "$T/go"
 LD_PRELOAD=libjemalloc.so.2 bash -c "read -r line <$T/go; exec sleep 1000" &
 pid=$!
 own "$pid"
-# It is a bash with jemalloc as soon as its status can be read.
+# Once its status can be read, it is a bash with jemalloc.
 seen() { "$CTL" -q status "$pid" >/dev/null 2>&1; }
-ok 'a shell' within 60 seen
+ok 'a shell with jemalloc' within 60 seen
 between 'another program' 9 during="echo >$T/go; until grep -q sleep /proc/$pid/comm; do sleep 0.01; done"
-like "$err" '^target_replaced: ' 'another program: said so'
+like "$err" '^target_replaced: ' 'another program: the cause'
 is "$(wc -c <"$T/out")" 0 'another program: nothing is written'
 pid=4999999
-between 'nobody' 3
-like "$err" '^no_process: ' 'nobody: said so'
+between 'no such process' 3
+like "$err" '^no_process: ' 'no such process: the cause'
 
 done_testing

@@ -37,19 +37,19 @@ snapshot "$pid"
 
 # --- of a process ---
 ctl_ok 'bundle PID' bundle "$pid" --no-cache -o "$T/far.bundle.tar.gz"
-like "$out" '/far\.bundle\.tar\.gz \([0-9.]+K\)' 'bundle PID: says what it wrote'
-is "$(stat -c %a "$T/far.bundle.tar.gz")" 600 'bundle PID: for our own eyes'
+like "$out" '/far\.bundle\.tar\.gz \([0-9.]+K\)' 'bundle PID: the output names the file'
+is "$(stat -c %a "$T/far.bundle.tar.gz")" 600 'bundle PID: only its owner can read it'
 is "$(tar tzf "$T/far.bundle.tar.gz" | sort | tr '\n' ' ')" \
-	'far/explain.json far/maps far/profile.heap far/profile.pb.gz far/profile.raw far/stats.json ' 'bundle PID: what is in it'
+	'far/explain.json far/maps far/profile.heap far/profile.pb.gz far/profile.raw far/stats.json ' 'bundle PID: its contents'
 mkdir "$T/unpacked"
 ok 'bundle PID: tar unpacks it' tar xzf "$T/far.bundle.tar.gz" -C "$T/unpacked"
 ok 'bundle PID: the profile' is_profile "$T/unpacked/far/profile.heap"
-like "$(<"$T/unpacked/far/profile.heap")" "# pid $pid" 'bundle PID: and what it is of'
+like "$(<"$T/unpacked/far/profile.heap")" "# pid $pid" 'bundle PID: the pid of the profile'
 is "$(json '.jemalloc.opt.prof' "$T/unpacked/far/stats.json")" true 'bundle PID: statistics and configuration'
 like "$(<"$T/unpacked/far/maps")" "$T/far" 'bundle PID: mappings'
-is "$(json .sampled "$T/unpacked/far/explain.json")" true 'bundle PID: where its memory is, which sampling takes, too'
+is "$(json .sampled "$T/unpacked/far/explain.json")" true 'bundle PID: where its memory is, and that it is sampled'
 ctl_fails 10 'output_exists choose_or_force' 'an existing file is not replaced' bundle "$pid" -o "$T/far.bundle.tar.gz"
-ctl_ok 'with --force it is' bundle "$pid" --force --no-cache -o "$T/far.bundle.tar.gz" --json
+ctl_ok 'replaced with --force' bundle "$pid" --force --no-cache -o "$T/far.bundle.tar.gz" --json
 is "$(json .file)" "$T/far.bundle.tar.gz" '--json: the file'
 is "$(json .pid)" "$pid" '--json: the process'
 assert_untouched "$pid" 'the target is untouched'
@@ -58,15 +58,15 @@ assert_untouched "$pid" 'the target is untouched'
 ctl_ok 'dump' dump "$pid" -o "$T/far.heap"
 ctl_ok 'bundle FILE' bundle "$T/far.heap" --no-cache -o "$T/file.bundle.tar.gz"
 is "$(tar tzf "$T/file.bundle.tar.gz" | sort | tr '\n' ' ')" \
-	'file/profile.heap file/profile.pb.gz file/profile.raw ' 'bundle FILE: what is in it'
+	'file/profile.heap file/profile.pb.gz file/profile.raw ' 'bundle FILE: its contents'
 assert_untouched "$pid" 'bundle FILE touches no process'
 
 # --- through pipes ---
 "$CTL" bundle - --no-cache -o - <"$T/far.heap" >"$T/piped.bundle.tar.gz" 2>"$T/err"
 is "$?" 0 'bundle - -o -' || diag "$(<"$T/err")"
-# shellcheck disable=SC2002 # a pipe is what is tried
+# shellcheck disable=SC2002 # a pipe is what is tested
 cat "$T/far.heap" | "$CTL" bundle - --no-cache -o - 2>"$T/err" | tar xzO profile/profile.heap >"$T/piped.heap"
-ok 'bundle of a pipe: has the profile' cmp "$T/piped.heap" "$T/far.heap"
+ok 'bundle of a pipe: it has the profile' cmp "$T/piped.heap" "$T/far.heap"
 ok 'bundle -o -: no file of that name' test ! -e ./-
 run_ctl bundle "$T/far.heap" -o - --json
 is "$status $(json .error.code)" '2 usage' 'bundle -o - --json is refused'
@@ -81,14 +81,14 @@ done
 # For each sampled object of 3,000 bytes, 16 KiB are set aside, which the program does not use.
 ctl_ok 'report of far: where its memory was' report "$T/far.bundle.tar.gz" --json
 is "$(json '.memory | [.sampled, .parts.sampling > 2500000, .parts.allocated < 2500000] | tostring')" '[false,true,true]' \
-	'report of far: what sampling takes is counted apart' || diag "$(json .memory.parts)"
+	'report of far: memory of sampling is counted separately' || diag "$(json .memory.parts)"
 is "$(json .memory.parts "$T/out" | jq '.allocated + .sampling')" "$(jq '.parts.allocated' "$T/unpacked/far/explain.json")" \
-	'report of far: of what explain counts as allocated'
+	'report of far: explain counts both as allocated'
 sentence=$(json '.memory.advice[0].message')
 ctl_ok 'report of far, for people' report "$T/far.bundle.tar.gz"
-is "$(sed -n 2p <<<"$out")" "$sentence" 'report of far, for people: says where most was, above the table'
+is "$(sed -n 2p <<<"$out")" "$sentence" 'report of far, for people: the largest part, above the table'
 ctl_ok 'report of file, for people' report "$T/file.bundle.tar.gz" --json
-is "$(json .memory)" null 'report of file: nothing is known of a process'
+is "$(json .memory)" null 'report of file: nothing about a process'
 
 # The contents of a bundle cannot be trusted.
 mkdir "$T/wild"
@@ -99,7 +99,7 @@ for wild in '{"rss_bytes":1e300,"stats":7,"parts":{"allocated":-9223372036854775
 	tar czf "$T/wild.bundle.tar.gz" -C "$T" wild
 	ctl_ok "a wild explanation: $wild" report "$T/wild.bundle.tar.gz"
 	like "$out" carried_along "a wild explanation: $wild: the profile is shown"
-	unlike "$out" resident "a wild explanation: $wild: and not a word of it"
+	unlike "$out" resident "a wild explanation: $wild: it is ignored"
 done
 
 ctl_ok 'report of the bare profile' report "$T/far.heap"
@@ -107,11 +107,11 @@ like "$out" '\[far\+0x' 'report of the bare profile: no names without the progra
 
 # Another build in the same place must not be used.
 cc -std=gnu17 -O1 -g -o "$T/far" "$T/far.c" -Wl,--no-as-needed -ljemalloc
-ctl_ok 'report with another build there' report "$T/far.heap"
+ctl_ok 'report with another build in its place' report "$T/far.heap"
 like "$err" 'far is not the file that was mapped \(it has another build id\): its names are not used' \
-	'report with another build there: it says so'
-like "$out" '\[far\+0x' 'report with another build there: no names of that'
-unlike "$out" 'far_away|carried_along' 'report with another build there: none at all'
+	'report with another build in its place: a warning'
+like "$out" '\[far\+0x' 'report with another build in its place: addresses'
+unlike "$out" 'far_away|carried_along' 'report with another build in its place: no names'
 
 # --- not a bundle ---
 head -c 2000 "$T/far.bundle.tar.gz" >"$T/cut"
@@ -120,16 +120,16 @@ tar czf "$T/empty.tar.gz" -C "$T" said
 ctl_fails 1 'in_file archive_failed' 'cut: refused' report "$T/cut"
 ctl_fails 1 'in_file archive_failed' 'noise.gz: refused' report "$T/noise.gz"
 ctl_fails 1 'in_file no_profile_in_bundle' 'empty.tar.gz: refused' report "$T/empty.tar.gz"
-like "$err" "$T/empty.tar.gz: " 'empty.tar.gz: is named'
+like "$err" "$T/empty.tar.gz: " 'empty.tar.gz: the error names it'
 ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'a packed file' report "$T/noise.gz"
-ctl_fails 1 'in_file profile_malformed' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ctl_fails 1 'in_file profile_malformed' 'bundle of a file that is no profile' bundle "$T/far.c" -o "$T/never"
 ctl_fails 1 'in_file is_packed report_reads_bundles' 'bundle of a bundle' \
 	bundle "$T/far.bundle.tar.gz" -o "$T/never"
 ctl_fails 1 'in_file is_program pass_only_profiles' 'bundle of a program' bundle "$CTL" -o "$T/never"
-ctl_fails 1 'in_file file_unopened' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
+ctl_fails 1 'in_file file_unopened' 'bundle of a missing file' bundle "$T/none.heap" -o "$T/never"
 ctl_fails 1 'in_file file_unopened' 'bundle of a folder' bundle "$T" -o "$T/never"
-like "$err" "$T: .*Is a directory" 'bundle of a folder: says so'
-ok 'and no file is left' test ! -e "$T/never"
+like "$err" "$T: .*Is a directory" 'bundle of a folder: the cause'
+ok 'no file is left' test ! -e "$T/never"
 ctl_fails 2 'needs_process give_a_process' 'neither a process nor a file' bundle
 
 # --- without libarchive, which is loaded only for bundles ---
@@ -138,8 +138,8 @@ status=0
 unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
 	"$CTL" report "$T/far.bundle.tar.gz" >"$T/out" 2>"$T/err" || status=$?
 is "$status" 1 'without libarchive: no bundle'
-like "$(<"$T/err")" 'bundles require libarchive\.so\.13.*fix: apt-get install libarchive13' 'without libarchive: what to install'
+like "$(<"$T/err")" 'bundles require libarchive\.so\.13.*fix: apt-get install libarchive13' 'without libarchive: the fix'
 unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
 	"$CTL" report "$T/far.heap" >"$T/out" 2>"$T/err"
-like "$(<"$T/out")" 'far' 'without libarchive: a profile is a profile'
+like "$(<"$T/out")" 'far' 'without libarchive: a profile can be read'
 done_testing

@@ -19,7 +19,7 @@ with()
 }
 
 with sys_ptrace dac_read_search
-is "$("${runner[@]}" awk '/^CapEff:/ { print $2 }' /proc/self/status)" 0000000000080004 'no more than these'
+is "$("${runner[@]}" awk '/^CapEff:/ { print $2 }' /proc/self/status)" 0000000000080004 'no other capabilities'
 ctl_ok 'list' list --json
 is "$(json ".[] | select(.pid == $pid) | .opt.prof")" true 'list: sees into the process'
 ctl_ok 'check' check "$pid"
@@ -42,8 +42,8 @@ assert_untouched "$pid" 'untouched'
 
 # As in a Docker container with SYS_PTRACE.
 with sys_ptrace dac_override
-ctl_ok 'CAP_DAC_OVERRIDE is as good: activate' activate "$pid"
-ctl_ok 'CAP_DAC_OVERRIDE is as good: deactivate' deactivate "$pid"
+ctl_ok 'CAP_DAC_OVERRIDE instead: activate' activate "$pid"
+ctl_ok 'CAP_DAC_OVERRIDE instead: deactivate' deactivate "$pid"
 ctl_ok '--mode poke: activate' activate --mode poke "$pid"
 ctl_ok '--mode poke: deactivate' deactivate --mode poke "$pid"
 with sys_ptrace dac_read_search
@@ -64,10 +64,10 @@ ok 'no file is left' test ! -e "$T/no"
 # Commands that need none.
 with kill
 ctl_ok 'report' report "$T/a.heap"
-ctl_ok 'list without any: what it can see' list
+ctl_ok 'list shows what it can see' list
 stop_target "$pid"
 
-# --- behind a filter: CAP_SYS_ADMIN, too, to read it ---
+# --- behind a filter: reading it also takes CAP_SYS_ADMIN ---
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all "$T/fenced" clone3-nosys)
 install -m 755 "$VICTIMS/fenced" "$T/"
 MALLOC_CONF=$PROF start_victim idle 2
@@ -95,14 +95,14 @@ stop_target "$pid"
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
 runner=(setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --inh-caps=-all)
-ctl_fails 4 'other_user sudo_or_user' 'a user, of a process of root' activate "$pid"
-like "$err" 'runs as uid 0 and you are uid 54321' 'a user, of a process of root: both are named'
+ctl_fails 4 'other_user sudo_or_user' "a user, on root's process" activate "$pid"
+like "$err" 'runs as uid 0 and you are uid 54321' "a user, on root's process: both uids are named"
 stop_target "$pid"
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
 MALLOC_CONF=$PROF start_victim idle 2
 wrap=()
 snapshot "$pid"
-ctl_ok 'a user, of an own process: activate' activate "$pid"
-assert_untouched "$pid" 'a user, of an own process: untouched'
+ctl_ok 'a user, on an own process: activate' activate "$pid"
+assert_untouched "$pid" 'a user, on an own process: untouched'
 
 done_testing

@@ -12,7 +12,7 @@ start_redis
 checked
 is "$status $(json .ready)" '0 true' 'redis: ready'
 is "$(json '[.checks[] | select(.ok != true)] | length')" 0 'redis: every row is ok'
-is "$(json '[.checks[].name] | unique | length')" "$(json '.checks | length')" 'redis: every row has its name'
+is "$(json '[.checks[].name] | unique | length')" "$(json '.checks | length')" 'redis: no two rows have the same name'
 row_is capability true 'CAP_SYS_PTRACE is held' redis
 row_is user-namespace true 'same' redis
 row_is seccomp true 'no thread' redis
@@ -31,7 +31,7 @@ row_is unwinder true libgcc redis
 row_is version true '^5\.3\.0: ' redis
 row_is dump true memfd redis
 row_is dump.prefix true 'can write there: jeprof$' redis
-is "$(json '.memory | ([.parts[]] | add) == .rss_bytes')" true 'redis: where its memory is'
+is "$(json '.memory | ([.parts[]] | add) == .rss_bytes')" true 'redis: its memory adds up'
 left redis
 
 # --- no call can be made: the memory of the target is read instead ---
@@ -44,7 +44,7 @@ row_is prof.active true '^false' 'stopped'
 row_is prof.lg_sample true '^12, ' 'stopped'
 row_is unwinder true '^libgcc' 'stopped'
 row_is dump null 'no call could be made' 'stopped'
-ok 'stopped: it looks as before' tests/drivers/photo check "$pid" "$T/photo.$pid"
+ok 'stopped: it is as before' tests/drivers/photo check "$pid" "$T/photo.$pid"
 kill -CONT "$pid"
 snapshot "$pid"
 left 'stopped'
@@ -83,7 +83,7 @@ MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:3,lg_prof_interval:50,pro
 load_redis 10000 1000
 checked
 row_is prof.lg_sample true 'dumps are large' 'too many samples' 'reset --lg-sample'
-row_is dump.prefix true 'cannot write there: /nonexistent/x, and tries to by lg_prof_interval' 'a prefix in no folder' 'prof_prefix'
+row_is dump.prefix true 'cannot write there: /nonexistent/x, and tries to by lg_prof_interval' 'a prefix in a missing folder' 'prof_prefix'
 left 'too many samples'
 
 # --- where the configuration comes from, and which source has precedence ---
@@ -166,7 +166,7 @@ is "$?" 4 'another user: exit 4'
 row_is permission false 'uid' 'another user' root
 row_is capability false 'belongs to another user' 'another user' root
 row_is conf null . 'another user'
-is "$(json .memory)" null 'another user: nothing is known of its memory'
+is "$(json .memory)" null 'another user: its memory is unknown'
 left 'another user'
 
 if unshare --user --map-root-user true 2>/dev/null; then

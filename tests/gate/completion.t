@@ -8,7 +8,7 @@
 export MALLOC_CONF=$PROF
 for shell in bash zsh fish; do
 	"$CTL" completion "$shell" >"$T/$shell"
-	ok "$shell takes it" "$shell" -n "$T/$shell"
+	ok "$shell accepts the script" "$shell" -n "$T/$shell"
 done
 
 # offered PROGRAM WORD...: print what is offered for the last word, on one line
@@ -33,23 +33,23 @@ snapshot "$other"
 both=$(printf '%s\n' "$hostile" "$other" | sort | paste -sd ' ')
 
 is "$(offered "$CTL" deac)" deactivate 'a command'
-is "$(offered "$CTL" help deac)" deactivate 'a command that help is to show'
+is "$(offered "$CTL" help deac)" deactivate 'a command, after help'
 is "$(offered "$CTL" completion '')" 'bash fish zsh' 'a shell'
 like "$(offered "$CTL" record --dur)" '^--duration$' 'an option'
 like "$(offered "$CTL" report -f '')" 'callgrind .* svg' 'a format'
 is "$(offered "$CTL" list --sort '')" 'pid rss' 'a choice'
-is "$(offered "$CTL" status '')" "$both" 'pids of those that use jemalloc, and no others'
+is "$(offered "$CTL" status '')" "$both" 'only pids of processes with jemalloc'
 is "$(offered "$CTL" status "$other" '')" "$both" 'another pid'
 is "$(offered "$CTL" status --children "${other:0:2}")" "$(printf '%s\n' "$both" | tr ' ' '\n' | grep "^${other:0:2}" | paste -sd ' ')" \
-	'pids that begin so'
+	'pids that begin with the word'
 is "$(offered "$CTL" status --comm '')" '\$\(\>here\) idle' 'names, quoted'
-is "$(offered "$CTL" status --comm '\$\(')" '\$\(\>here\)' 'a name of which a part is typed, quoted'
+is "$(offered "$CTL" status --comm '\$\(')" '\$\(\>here\)' 'a partly typed name, quoted'
 is "$(offered "$CTL" status --comm = '')$(offered "$CTL" status --comm =)" '\$\(\>here\) idle\$\(\>here\) idle' '--comm=NAME'
 is "$(offered "$CTL" diff '')" 'a.heap b c.heap' 'files'
 is "$(offered "$CTL" report '')" "$both a.heap b c.heap" 'processes and files'
 is "$(offered "$CTL" dump "$other" -o a)" a.heap 'a file for an option'
 like "$(offered "$CTL" bundle '')" "$other.*a.heap" 'pids and files'
-is "$(offered "$CTL" list '')" '' 'what takes no word'
+is "$(offered "$CTL" list '')" '' 'a command without arguments'
 assert_untouched "$hostile"
 assert_untouched "$other"
 
@@ -61,7 +61,7 @@ SH
 chmod +x "$T/said"
 wanted='\$\(\>here\).service '"\\'"' \* \`\>here\`.scope a\ b.service'
 is "$(offered "$T/said" status --cgroup '')" "$wanted" 'units, quoted'
-is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
+is "$(find "$T" -name here)" '' 'no name was evaluated'
 
 # The same for systemctl, whose lines begin with a name.
 cat >"$T/systemctl" <<'SH'
@@ -72,8 +72,8 @@ chmod +x "$T/systemctl"
 path=$PATH
 PATH=$T:$PATH
 is "$(offered "$CTL" enable '')" '\`\>here\`.service a.service a@x.service a\\x20b.service' 'units, quoted'
-is "$(offered "$CTL" disable a@)" a@x.service 'those that begin so'
-is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
+is "$(offered "$CTL" disable a@)" a@x.service 'units that begin with the word'
+is "$(find "$T" -name here)" '' 'no name was evaluated'
 rm "$T/systemctl"
 PATH=$path
 

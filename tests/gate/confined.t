@@ -33,7 +33,7 @@ confined()
 	strace -f -y -o "$T/cut" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	tests/drivers/whole_calls.py "$T/cut" >"$T/trace"
 	readers_in "$T/trace" >"$T/readers"
-	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
+	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read only by confined processes"
 }
 
 # Print the longest time that a process of the last command waits for another one, in ms.
@@ -55,9 +55,9 @@ confined 'record' record "$pid" -d 1s -o "$T/2.heap"
 confined 'deactivate' deactivate "$pid"
 confined 'bundle' bundle "$pid" -o "$T/2.tar.gz"
 confined 'report' report "$T/its-profile.heap"
-like "$(longest_wait)" '^7[12][0-9]{5}$' 'report: a process that sleeps is waited for two hours at most'
+like "$(longest_wait)" '^7[12][0-9]{5}$' 'report: it waits at most two hours for a sleeping process'
 confined 'report --timeout' --timeout 30s report "$T/its-profile.heap"
-like "$(longest_wait)" '^(30000|2[0-9]{4})$' 'report --timeout: or for that long'
+like "$(longest_wait)" '^(30000|2[0-9]{4})$' 'report --timeout: it waits at most that long'
 confined 'report of a bundle' report "$T/its-bundle.tar.gz"
 confined 'convert' convert "$T/its-profile.heap" "$T/3.pb.gz"
 confined 'diff' diff "$T/its-profile.heap" "$T/its-profile.heap"
@@ -72,7 +72,7 @@ for command in "status $pid" "report $T/its-profile.heap"; do
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o "$T/trace" -e trace=close_range -e inject=close_range:error=EPERM \
 		"$CTL" "${patient[@]}" $command >"$T/out" 2>"$T/err" </dev/null
 	is "$? $(wc -c <"$T/out")" '1 0' "close_range(2) forbidden: ${command%% *} fails"
-	like "$(<"$T/err")" 'Operation not permitted' "close_range(2) forbidden: ${command%% *} says why"
+	like "$(<"$T/err")" 'Operation not permitted' "close_range(2) forbidden: ${command%% *}: the cause"
 done
 assert_untouched "$pid" 'close_range(2) forbidden: untouched'
 

@@ -17,42 +17,42 @@ export MALLOC_CONF=$PROF
 start_victim owned 0
 snapshot "$pid"
 ctl_ok 'record' record "$pid" -d 300ms -o "$T/late.heap"
-like "$out" 'AFTER covers 0 of 4[0-9.]+M allocated \(0%\): the rest was allocated before sampling began' 'record: says what is not in it'
+like "$out" 'AFTER covers 0 of 4[0-9.]+M allocated \(0%\): the rest was allocated before sampling began' 'record: what the profile does not cover'
 like "$(<"$T/late.heap")" $'\n# allocated 4[0-9]{7}\n' 'a profile says how much was allocated'
 like "$(<"$T/late.heap")" $'\n# opt.prof_active false\n' 'a profile says whether it was sampled from the start'
 covered 'the report of a recording' "$T/late.heap" 0 1
 ctl_ok 'report' report "$T/late.heap"
 like "$out" $'^inuse_space[^\n]*\ncovers 0 of 4[0-9.]+M allocated \(0%\): the rest was allocated before sampling began\n' \
-	'report: says it below the total'
+	'report: the coverage, below the total'
 ctl_ok 'report of objects' report "$T/late.heap" --inuse-objects
-unlike "$out" covers 'report of objects: there is nothing to compare'
+unlike "$out" covers 'report of objects: no coverage'
 ctl_ok 'dump' dump "$pid" -o "$T/dump.heap"
 like "$(<"$T/dump.heap")" $'\n# allocated 4[0-9]{7}\n' 'dump: the same'
 ctl_ok 'dump in the target' dump "$pid" --in-target "$T/in.heap"
 like "$(<"$T/in.heap")" $'\n# allocated 4[0-9]{7}\n' 'dump in the target: the same'
 ctl_ok 'a sum of two processes' report "$T/late.heap" "$T/dump.heap" --sum --json
-is "$(json '.allocated > 80000000')" true 'a sum: what is allocated is added up'
+is "$(json '.allocated > 80000000')" true 'a sum: allocated bytes are added up'
 sed '/^# allocated/d' "$T/dump.heap" >"$T/unknown.heap"
-ctl_ok 'a sum with one that does not say' report "$T/late.heap" "$T/unknown.heap" --sum --json
-is "$(json '[.allocated, .opt.prof_active] | tostring')" '[null,false]' 'a sum with one that does not say: not known'
+ctl_ok 'a sum with a profile that lacks it' report "$T/late.heap" "$T/unknown.heap" --sum --json
+is "$(json '[.allocated, .opt.prof_active] | tostring')" '[null,false]' 'a sum with a profile that lacks it: unknown'
 sed 's/^# allocated .*/# allocated 9223372036854775807/; s/^# opt.prof_active .*/# opt.prof_active maybe/' "$T/dump.heap" >"$T/wild.heap"
-ctl_ok 'what cannot be, in JSON' report "$T/wild.heap" --json
-is "$(json '[.allocated > 9000000000000000000, .opt.prof_active] | tostring')" '[true,null]' 'what cannot be, in JSON: as it says'
-ctl_ok 'what cannot be' report "$T/wild.heap"
-like "$out" 'allocated \(0%\): the rest was allocated before sampling began, or in threads' 'what cannot be: when sampling began is not known'
+ctl_ok 'impossible values, in JSON' report "$T/wild.heap" --json
+is "$(json '[.allocated > 9000000000000000000, .opt.prof_active] | tostring')" '[true,null]' 'impossible values, in JSON: as given'
+ctl_ok 'impossible values' report "$T/wild.heap"
+like "$out" 'allocated \(0%\): the rest was allocated before sampling began, or in threads' 'impossible values: when sampling began is unknown'
 ctl_ok 'a difference' diff "$T/late.base.heap" "$T/late.heap"
-like "$out" 'AFTER covers 0 of 4' 'a difference: says it of the second'
-assert_untouched "$pid" 'what is counted leaves it untouched'
+like "$out" 'AFTER covers 0 of 4' 'a difference: the coverage of the second'
+assert_untouched "$pid" 'counting leaves it untouched'
 stop_target "$pid"
 
 # --- sampled from the start ---
 export MALLOC_CONF=prof:true,lg_prof_sample:12
 start_victim owned 0
 ctl_ok 'from the start' dump "$pid" -o "$T/all.heap"
-like "$(<"$T/all.heap")" $'\n# opt.prof_active true\n' 'from the start: says so'
+like "$(<"$T/all.heap")" $'\n# opt.prof_active true\n' 'from the start: noted in the profile'
 covered 'from the start' "$T/all.heap" 90 110
 ctl_ok 'from the start' report "$T/all.heap"
-unlike "$out" covers 'from the start: nothing to say'
+unlike "$out" covers 'from the start: no coverage'
 stop_target "$pid"
 
 # --- sampled from the start, except in its threads ---
@@ -61,7 +61,7 @@ start_victim owned 0
 ctl_ok 'no thread is sampled' dump "$pid" -o "$T/none.heap"
 ctl_ok 'no thread is sampled' report "$T/none.heap"
 like "$out" 'covers 0 of 4[0-9.]+M allocated \(0%\): it was sampled from the start: the rest was allocated in threads that are not sampled' \
-	'no thread is sampled: is one of the reasons'
+	'no thread is sampled: the cause'
 stop_target "$pid"
 
 done_testing

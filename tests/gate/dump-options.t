@@ -12,18 +12,18 @@ start_victim idle 2
 snapshot "$pid"
 inactive=$pid
 ctl_fails 6 'prof_inactive activate' 'inactive' dump "$pid" --if-active -o "$T/it.heap"
-like "$err" "prof.active is false in $pid \(idle\)" 'inactive: what is off, and where'
-like "$err" "fix: start sampling: jeprof-ctl activate $pid" 'inactive: what to do'
+like "$err" "prof.active is false in $pid \(idle\)" 'inactive: the cause'
+like "$err" "fix: start sampling: jeprof-ctl activate $pid" 'inactive: the fix'
 ctl_fails 6 prof_inactive 'inactive: to stdout' dump "$pid" --if-active -o -
 ctl_fails 6 prof_inactive 'inactive: in a format' dump "$pid" --if-active -f pprof -o "$T/it.pb.gz"
 ctl_fails 6 prof_inactive 'inactive: in the target' dump "$pid" --if-active --in-target "$T/own/there.heap"
 ctl_fails 6 prof_inactive 'inactive: by its own prefix' dump "$pid" --if-active --in-target
 run_ctl dump "$pid" --if-active --json -o "$T/it.heap"
-is "$status $(json .error.id) $(json .error.code)" '6 prof_inactive no_profiling' 'inactive: for programs'
+is "$status $(json .error.id) $(json .error.code)" '6 prof_inactive no_profiling' 'inactive: in JSON'
 is "$(find "$T/own" -type f; find "$T" -maxdepth 1 -name 'it.*')" '' 'inactive: no file anywhere'
-ctl_ok 'inactive, all the same' dump "$pid" -o "$T/old.heap"
-like "$err" 'prof.active is false: the profile contains only' 'inactive, all the same: with a warning'
-is "$("$CTL" -q get "$pid" prof.active)" false 'it is not turned on for that'
+ctl_ok 'inactive, without --if-active' dump "$pid" -o "$T/old.heap"
+like "$err" 'prof.active is false: the profile contains only' 'inactive, without --if-active: a warning'
+is "$("$CTL" -q get "$pid" prof.active)" false 'inactive, without --if-active: it stays off'
 
 start_victim idle 2
 snapshot "$pid"
@@ -36,8 +36,8 @@ ok 'active: in the target: a profile' is_profile "$T/own/there.heap"
 ctl_ok 'active: by its own prefix' dump "$pid" --if-active --in-target
 mkdir "$T/both"
 run_ctl dump "$inactive" "$pid" --if-active -o "$T/both/"
-is "$status" 6 'one of two: exit status'
-is "$(find "$T/both" -name "*.heap" | sed 's/.*\/idle\.//; s/\..*//')" "$pid" 'one of two: the other one is dumped'
+is "$status" 6 'one of two is active: exit status'
+is "$(find "$T/both" -name "*.heap" | sed 's/.*\/idle\.//; s/\..*//')" "$pid" 'one of two is active: it is dumped'
 assert_untouched "$inactive" 'inactive: untouched'
 assert_untouched "$pid" 'active: untouched'
 stop_target "$inactive"
@@ -72,7 +72,7 @@ bounded()
 
 for n in 1 2 100 $((stacks - 1)); do
 	ctl_ok "at most $n" convert "$T/all.heap" "$T/it.json" --max-stacks "$n" --force
-	is "$(bounded "$T/it.json" "$n")" "$n 1 (other) true" "at most $n: the largest, and then the others"
+	is "$(bounded "$T/it.json" "$n")" "$n 1 (other) true" "at most $n: the largest, then the others"
 	is "$(jq -c .totals "$T/it.json")" "$totals" "at most $n: the same totals"
 done
 for n in 0 "$stacks" $((stacks + 1)); do
@@ -80,16 +80,16 @@ for n in 0 "$stacks" $((stacks + 1)); do
 	ok "$n of $stacks: all of them" cmp "$T/it.json" "$T/all.json"
 done
 ctl_ok 'the two largest' report "$T/all.heap" -f folded --max-stacks 2
-like "$out" ';grow [0-9]{6}'$'\n''?' 'the two largest: the one'
-like "$out" '(^|'$'\n'')\(other\) [0-9]+' 'the two largest: and the others'
-is "$(wc -l <"$T/out")" 2 'the two largest: no more'
+like "$out" ';grow [0-9]{6}'$'\n''?' 'the two largest: a stack'
+like "$out" '(^|'$'\n'')\(other\) [0-9]+' 'the two largest: the others together'
+is "$(wc -l <"$T/out")" 2 'the two largest: two lines'
 ctl_ok 'pprof' report "$T/all.heap" -f pprof --max-stacks 50 -o "$T/it.pb.gz"
-ctl_ok 'pprof: it is read' report "$T/it.pb.gz" --json -n 0 --no-fold
-is "$(json .stacks) $(json '.total | round')" "50 $(jq '.totals[1] | round' "$T/all.json")" 'pprof: so many samples, and the total'
+ctl_ok 'pprof: report reads it' report "$T/it.pb.gz" --json -n 0 --no-fold
+is "$(json .stacks) $(json '.total | round')" "50 $(jq '.totals[1] | round' "$T/all.json")" 'pprof: the number of samples, and the total'
 ctl_ok 'dump' dump "$pid" -f pprof --max-stacks 50 -o "$T/dumped.pb.gz"
-ctl_ok 'dump: it is read' report "$T/dumped.pb.gz" --json
-is "$(json .stacks)" 50 'dump: so many samples'
-ctl_fails 2 max_stacks_without_format 'dump as it is' dump "$pid" --max-stacks 5 -o "$T/it.heap"
+ctl_ok 'dump: report reads it' report "$T/dumped.pb.gz" --json
+is "$(json .stacks)" 50 'dump: the number of samples'
+ctl_fails 2 max_stacks_without_format 'a bare dump' dump "$pid" --max-stacks 5 -o "$T/it.heap"
 ctl_fails 2 max_stacks_without_format 'raw' convert "$T/all.heap" "$T/it.raw" --max-stacks 5
 ctl_fails 2 max_stacks_without_format 'a table' report "$T/all.heap" --max-stacks 5
 assert_untouched "$pid"

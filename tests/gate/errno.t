@@ -18,7 +18,7 @@ diag "$runs faults in all"
 CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
 said=$(tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 60 \
 	activate PID "${patient[@]}" --timeout 20s 2>&1)
-is $? 1 'control: one that blames the target is seen'
-like "$said" 'blames the target' 'control: it does'
+is $? 1 'control: a build that blames the target is detected'
+like "$said" 'blames the target' 'control: the driver names the fault'
 
 done_testing

@@ -26,11 +26,11 @@ says watched '^watching [1-9][0-9]* process'
 at watched '/api/v1/events?wait=0'
 begin=$next
 redis DEBUG MALLCTL-STR prof.dump "$T/manual.heap" >/dev/null
-ok 'a dump is told' within 60 eval '[ -n "$(dumps $begin .file)" ]'
+ok 'a dump is reported' within 60 eval '[ -n "$(dumps $begin .file)" ]'
 as_schema 'a dump'
 is "$(dumps "$begin" '[.pid, .comm, .kind, .ok, .file, .source, .by]')" "[$pid,\"redis-server\",\"manual\",true,\"$T/manual.heap\",\"uprobe\",null]" \
-	'a dump: what it was'
-is "$(dumps "$begin" '.stack[0].name | startswith("prof_dump")')" true 'a dump: its stack, for who may do all'
+	'a dump: its fields'
+is "$(dumps "$begin" '.stack[0].name | startswith("prof_dump")')" true 'a dump: its stack, for a client with all rights'
 for role in read profile; do
 	with "${token[$role]}" "/api/v1/events?wait=0&since=$begin&pid=$pid"
 	as_schema "$role: a dump"
@@ -38,7 +38,7 @@ for role in read profile; do
 done
 at watched -X POST "/api/v1/processes/$pid/dump"
 is "$code" 200 'a dump of our own'
-ok 'a dump of our own: is called so' within 60 eval '[ "$(dumps $begin "select(.by != null) | .by")" = "\"jeprof-ctl\"" ]'
+ok 'a dump of our own: identified as such' within 60 eval '[ "$(dumps $begin "select(.by != null) | .by")" = "\"jeprof-ctl\"" ]'
 
 # More dumps than can be reported, as the broker is stopped meanwhile: each is reported or counted.
 at watched "/api/v1/events?wait=0"
@@ -47,19 +47,19 @@ kill -STOP "$serve"
 printf "DEBUG MALLCTL-STR prof.dump $T/own.%s.heap\n" {1..400} | redis >/dev/null
 kill -CONT "$serve"
 files=$(find "$T" -maxdepth 1 -name 'own.*.heap' | wc -l)
-is "$files" 400 'control: there are many'
+is "$files" 400 'control: there are many dumps'
 # told SINCE: print how many dumps were reported or counted
 told()
 {
 	at watched "/api/v1/events?wait=0&since=$1"
 	jq -s '[.[] | if .type == "dump" then 1 elif .type == "lost" then .count else 0 end] | add' "$T/body"
 }
-ok 'each is told, or counted' within 120 eval '[ "$(told $begin)" = "$files" ]' || diag "$(told "$begin") of $files: $(<"$T/watched.err")"
+ok 'each is reported or counted' within 120 eval '[ "$(told $begin)" = "$files" ]' || diag "$(told "$begin") of $files: $(<"$T/watched.err")"
 as_schema 'dumps that were lost'
-is "$(jq -c 'select(.type == "lost") | .what' "$T/body" | sort -u)" '"dumps"' 'not all of them are told'
-ok 'and not none' test "$(grep -c '"type":"dump"' "$T/body")" -gt 20
+is "$(jq -c 'select(.type == "lost") | .what' "$T/body" | sort -u)" '"dumps"' 'not all of them are reported'
+ok 'some of them are reported' test "$(grep -c '"type":"dump"' "$T/body")" -gt 20
 at watched /healthz
-is "$code" 200 'meanwhile it does other things'
+is "$code" 200 'meanwhile it answers other requests'
 
 # The process that watches is killed: it is started again.
 watcher=$(pgrep -P "$serve" | grep -vxF "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)")
@@ -70,7 +70,7 @@ says watched '^watching [1-9][0-9]* process' 2
 at watched '/api/v1/events?wait=0'
 begin=$next
 redis DEBUG MALLCTL-STR prof.dump "$T/again.heap" >/dev/null
-ok 'killed: the next one sees dumps again' within 60 eval '[ "$(dumps $begin .file)" = "\"$T/again.heap\"" ]'
+ok 'killed: the next watcher sees dumps' within 60 eval '[ "$(dumps $begin .file)" = "\"$T/again.heap\"" ]'
 end_serve watched
 assert_untouched "$pid" 'watched: untouched'
 redis DEBUG MALLCTL-STR prof.dump "$T/later.heap" >/dev/null
@@ -87,9 +87,9 @@ CTL=$T/bounded
 start_serve bounded --watch
 CTL=$real
 says bounded 'dumps are not watched: '
-is "$(said bounded 'dumps are not watched: ')" 1 'without eBPF: it is said, with the cause' || diag "$(<"$T/bounded.err")"
+is "$(said bounded 'dumps are not watched: ')" 1 'without eBPF: reported once, with the cause' || diag "$(<"$T/bounded.err")"
 at bounded /api/v1/runs
-is "$code" 200 'without eBPF: the service goes on'
+is "$code" 200 'without eBPF: the service continues'
 end_serve bounded
 assert_untouched "$pid" 'at the end: untouched'
 

@@ -15,23 +15,23 @@ start_serve one --runs none --listen "127.0.0.1:$port" --token-file "$T/tokens"
 # --- what an event is ---
 at one '/api/v1/events?wait=0'
 is "$code $body" '200 ' 'nothing happened'
-like "$next" '^[0-9]{16}$' 'where to go on from'
+like "$next" '^[0-9]{16}$' 'the id to continue from'
 like "$(<"$T/head")" 'Content-Type: application/x-ndjson' 'its type'
 began=$next
 at one '/api/v1/runs?pid=7'
 at one "/api/v1/events?since=$began"
 as_schema 'an operation'
 is "$(of '[.type, .op, .result, .pid, .comm, .run, .bytes, .stops, .shared, .error, .uid]')" \
-	"[\"operation\",\"runs\",\"ok\",7,null,null,12,0,0,null,$(id -u)]" 'an operation: what it was'
-is "$(of .id)" "$next" 'its id is where to go on from'
-ok 'its id is larger than that of before' test "$next" -gt "$began"
+	"[\"operation\",\"runs\",\"ok\",7,null,null,12,0,0,null,$(id -u)]" 'an operation: its fields'
+is "$(of .id)" "$next" 'its id is the one to continue from'
+ok 'its id is larger than the previous one' test "$next" -gt "$began"
 at one "/api/v1/events?since=$next&wait=0"
-is "$code $body" '200 ' 'it comes once: who asks for events makes none'
+is "$code $body" '200 ' 'it comes once: a poll causes no event'
 at one /api/v1/processes/4194304/status
 at one "/api/v1/events?since=$next&wait=0"
-as_schema 'one that failed'
-is "$(of '[.op, .result, .pid]')" '["status","failed",4194304]' 'one that failed: so it says'
-like "$(of .error)" 'no process 4194304' 'one that failed: why'
+as_schema 'a failed operation'
+is "$(of '[.op, .result, .pid]')" '["status","failed",4194304]' 'a failed operation: its fields'
+like "$(of .error)" 'no process 4194304' 'a failed operation: the cause'
 
 # --- each event once, and in order, over many polls ---
 # follow SINCE UNTIL FILE: poll up to pid UNTIL, each time from where the last answer ended
@@ -59,12 +59,12 @@ follower=$!
 own "$follower"
 curl -sS --unix-socket "$T/one.sock" 'http://localhost/api/v1/runs?pid=[1-200]' >"$T/answers"
 wait "$follower"
-ok 'each comes once, in order' in_order 200 "$T/followed" || diag "$(jq -c '[.id, .pid]' "$T/followed")"
+ok 'each event comes once, in order' in_order 200 "$T/followed" || diag "$(jq -c '[.id, .pid]' "$T/followed")"
 ok 'over many polls' test "$(wc -l <"$T/followed.polls")" -gt 1
 sed 100d "$T/followed" >"$T/damaged"
-ok 'control: one that is lost' eval '! in_order 200 "$T/damaged"'
+ok 'control: a lost event is detected' eval '! in_order 200 "$T/damaged"'
 sed 100p "$T/followed" >"$T/damaged"
-ok 'control: one that comes twice' eval '! in_order 200 "$T/damaged"'
+ok 'control: a duplicate event is detected' eval '! in_order 200 "$T/damaged"'
 
 at one '/api/v1/events?wait=0'
 since=$next
@@ -72,35 +72,35 @@ at one '/api/v1/runs?pid=7'
 at one '/api/v1/runs?pid=8'
 at one /api/v1/runs
 at one "/api/v1/events?wait=0&pid=7&since=$since"
-is "$(of '[.pid]')" '[7] [null]' 'of one process: its own, and what is of none'
+is "$(of '[.pid]')" '[7] [null]' 'of one process: its own, and those of no process'
 at one '/api/v1/runs?pid=8'
 at one "/api/v1/events?wait=0&pid=7&since=$next"
-is "$body" '' 'of one process: nothing'
+is "$body" '' 'of one process: none of another'
 at one "/api/v1/events?wait=0&since=$next"
-is "$body" '' 'of one process: it goes on from what was not for it'
+is "$body" '' 'of one process: the id skips those of another'
 
 # --- who may see what ---
 since=$next
 with "${token[read]}" -X POST /api/v1/processes/7/activate
-is "$code" 403 'an operation that is denied'
+is "$code" 403 'a denied operation'
 with "${token[control]}" '/api/v1/runs?pid=9'
 for role in read profile; do
 	with "${token[$role]}" "/api/v1/events?wait=0&since=$since"
 	as_schema "$role"
 	is "$(of '[.pid, .op, .result]')" '[7,"activate","denied"] [9,"runs","ok"]' "$role: what was done"
-	unlike "$body" 'its-name|127\.0\.0\.1|"uid"|"token"' "$role: not by whom"
+	unlike "$body" 'its-name|127\.0\.0\.1|"uid"|"token"' "$role: not who did it"
 done
 with "${token[control]}" "/api/v1/events?wait=0&since=$since"
 as_schema control
-is "$(of '[.address | startswith("127.0.0.1:")] + [.token]')" '[true,"its-name"] [true,"its-name"]' 'control: by whom'
+is "$(of '[.address | startswith("127.0.0.1:")] + [.token]')" '[true,"its-name"] [true,"its-name"]' 'control: who did it'
 at one "/api/v1/events?wait=0&since=$next"
 ask "http://127.0.0.1:$port/api/v1/events?wait=0"
 is "$code" 401 'without a token'
 with "$(printf '%064d' 0)" /api/v1/runs
-is "$code" 401 'with one that is not known'
+is "$code" 401 'with an unknown token'
 at one "/api/v1/events?wait=0&since=$next"
-is "$body" '' 'who is not known makes no event'
-is "$(said one 'result=unknown')" 2 'control: but a line of the log'
+is "$body" '' 'an unknown client causes no event'
+is "$(said one 'result=unknown')" 2 'control: it is logged'
 
 # --- events that are no longer kept ---
 since=$next
@@ -109,13 +109,13 @@ with "${token[read]}" '/api/v1/runs?pid=10'
 curl -sS --noproxy '*' -H "Authorization: Bearer ${token[read]}" -X POST "http://127.0.0.1:$port/api/v1/processes/[1-1024]/activate" >/dev/null
 at one "/api/v1/events?wait=0&since=$since"
 as_schema 'too old'
-is "$(jq -c '[.type, .what, .count, .since]' "$T/body" | head -n 1)" "[\"lost\",\"events\",null,$since]" 'too old: it says so first'
-is "$(tail -n +2 "$T/body" | jq -r .pid | paste -sd ' ')" "$(seq -s ' ' 1024)" 'too old: and then all that is kept'
+is "$(jq -c '[.type, .what, .count, .since]' "$T/body" | head -n 1)" "[\"lost\",\"events\",null,$since]" 'too old: the loss comes first'
+is "$(tail -n +2 "$T/body" | jq -r .pid | paste -sd ' ')" "$(seq -s ' ' 1024)" 'too old: then all that are kept'
 oldest=$(head -n 1 "$T/body" | jq .id)
 at one "/api/v1/events?wait=0&since=$oldest"
 is "$(wc -l <"$T/body") $(grep -c '"lost"' "$T/body")" '1024 0' 'the oldest that is kept: nothing is lost'
 at one "/api/v1/events?wait=60&since=$((oldest - 1))"
-is "$(head -n 1 "$T/body" | jq -r .type)" lost 'one before that: at once'
+is "$(head -n 1 "$T/body" | jq -r .type)" lost 'the one before that: lost, at once'
 
 # --- clients that wait ---
 # waits N: start N clients, each on its own connection. Sets `waiters`; their answers are in $T/got.
@@ -155,17 +155,17 @@ waits 63
 curl -sS --unix-socket "$T/one.sock" 'http://localhost/api/v1/events?wait=60' >"$T/alone" &
 alone=$!
 own "$alone"
-ok '64 wait' within 60 is_full
+ok '64 clients wait' within 60 is_full
 at one /api/v1/events
-is "$code $(jq -r .error.code "$T/body")" '503 busy' 'one more: is told to come again'
-like "$(<"$T/head")" 'Retry-After: 1' 'one more: and when'
-is "$(find "/proc/$serve/task/$serve/children" -exec wc -w {} + | awk '{ print $1 }')" 1 'no process waits for them'
+is "$code $(jq -r .error.code "$T/body")" '503 busy' 'one more: refused'
+like "$(<"$T/head")" 'Retry-After: 1' 'one more: when to try again'
+is "$(find "/proc/$serve/task/$serve/children" -exec wc -w {} + | awk '{ print $1 }')" 1 'waiting needs no process'
 end_child "$alone" -KILL
 wait "$alone" 2>/dev/null
-ok 'one goes: its place is free' within 60 has_room
+ok 'one leaves: its place is free' within 60 has_room
 at one '/api/v1/runs?pid=11'
 wait "$waiters"
-is "$(wc -l <"$T/got") $(cut -d ' ' -f 1 "$T/got" | sort -u)" '63 200' 'all get what happens'
+is "$(wc -l <"$T/got") $(cut -d ' ' -f 1 "$T/got" | sort -u)" '63 200' 'all get the event'
 is "$(cut -d ' ' -f 2- "$T/got" | sort -u | jq -c '[.op, .pid]')" '["runs",11]' 'the same for all'
 
 # The HTTP process is killed: its clients are cut off, and others can wait.
@@ -173,8 +173,9 @@ waits 64
 ok '64 wait again' within 60 is_full
 kill -KILL "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)"
 wait "$waiters"
-is "$(cut -d ' ' -f 1 "$T/got" | sort | uniq -c | xargs)" '64 cut' 'without HTTP: they are cut off'
-ok 'and their places are free' within 60 has_room
+is "$(cut -d ' ' -f 1 "$T/got" | sort | uniq -c | xargs)" '64 cut' \
+	'the HTTP process is killed: clients are cut off'
+ok 'the HTTP process is killed: their places are free' within 60 has_room
 
 # --- the service ends, and is started again ---
 before=$next
@@ -182,15 +183,15 @@ waits 64
 ok '64 wait for the end' within 60 is_full
 end_serve one
 wait "$waiters"
-is "$(cut -d ' ' -f 1 "$T/got" | sort | uniq -c | xargs)" '64 503' 'the service ends: who waits is told so'
-like "$(<"$T/got")" 'the service is ending' 'the service ends: in words'
+is "$(cut -d ' ' -f 1 "$T/got" | sort | uniq -c | xargs)" '64 503' 'the service ends: waiting clients are answered'
+like "$(<"$T/got")" 'the service is ending' 'the service ends: the cause'
 start_serve one --runs none
 at one "/api/v1/events?since=$before"
 as_schema 'after a restart'
-is "$(of '[.type, .what, .since]')" "[\"lost\",\"events\",$before]" 'after a restart: there may have been others'
+is "$(of '[.type, .what, .since]')" "[\"lost\",\"events\",$before]" 'after a restart: a possible loss is reported'
 ok 'after a restart: ids are larger' test "$next" -gt "$before"
 at one "/api/v1/events?since=9999999999999999"
-is "$(of .type) $next" "lost $(of .id)" 'from the future: it says so, at once'
+is "$(of .type) $next" "lost $(of .id)" 'an id from the future: reported at once'
 end_serve one
 
 # --- a compromised front ---
@@ -200,20 +201,20 @@ connect_to "$T/false.sock"
 order 'ask events 0 format=10 seconds=60 id=1' 'ask runs 0 id=2'
 hears '^answer 2 '
 hears '^answer 1 refusal 0 code 0 .*run [0-9]* .*"op":"runs"'
-ok 'control: what is asked well is answered' test "$(heard '^answer 1 refusal 0 code 0')" = 1
+ok 'control: valid requests are answered' test "$(heard '^answer 1 refusal 0 code 0')" = 1
 order 'ask events 0 seconds=60 id=0' 'ask events 0 seconds=60 id=3' 'ask events 0 seconds=60 id=3' 'cancel id=3' 'cancel id=3' \
 	'ask events 0 flags=512 since=1 id=4'
 hears '^answer 4 refusal 0 code 0 .*"lost"'
-ok 'ids that make no sense: it goes on' kill -0 "$serve"
+ok 'invalid ids: the broker continues' kill -0 "$serve"
 order 'ask events 0 seconds=61 id=5'
 says false 'sent an invalid message'
-is "$(said false 'sent an invalid message')" 1 'a minute at most'
+is "$(said false 'sent an invalid message')" 1 'a wait of more than a minute is invalid'
 connect_to "$T/false.sock"
 order 'deaf' 'ask events 0 seconds=0 id=6'
-ok 'one that takes no answer any more is replaced' within 60 eval '[ "$(said false "front end exited")" = 1 ]'
+ok 'a front that stops reading answers is replaced' within 60 eval '[ "$(said false "front end exited")" = 1 ]'
 connect_to "$T/false.sock"
 order 'ask events 0 seconds=0 id=7'
-ok 'and the next one works' hears '^answer 7 refusal 0 code 0'
+ok 'the next front works' hears '^answer 7 refusal 0 code 0'
 end_serve false
 
 done_testing

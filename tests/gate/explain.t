@@ -24,10 +24,10 @@ adds_up()
 {
 	local rss rollup
 
-	is "$(json '[.parts[]] | add')" "$(json .rss_bytes)" "$1: its parts are all of it"
+	is "$(json '[.parts[]] | add')" "$(json .rss_bytes)" "$1: its parts add up"
 	rss=$(json .rss_bytes)
 	rollup=$(awk '/^Rss/ { print $2 * 1024 }' "/proc/$pid/smaps_rollup")
-	ok "$1: as smaps_rollup has it" test "$((rss > rollup ? rss - rollup : rollup - rss))" -le "$((rss / 50))" ||
+	ok "$1: the total matches smaps_rollup" test "$((rss > rollup ? rss - rollup : rollup - rss))" -le "$((rss / 50))" ||
 		diag "$rss, $rollup"
 }
 
@@ -37,42 +37,42 @@ start_victim owned 48
 snapshot "$pid"
 ctl_ok 'many owners' explain "$pid" --json
 adds_up 'many owners'
-near 'what malloc gave out' allocated 40
-near 'what malloc took back' dirty 24
+near 'memory that malloc handed out' allocated 40
+near 'memory that was freed, but kept' dirty 24
 # jemalloc counts pages as resident that it has not used yet: 2 MiB more in some starts.
 ok 'what the program mapped itself: between the bounds' \
 	test "$(json .parts.anonymous)" -le $((49 * MIB)) -a "$(json .anonymous_max_bytes)" -ge $((48 * MIB)) ||
 	diag "$(json '[.parts.anonymous, .anonymous_max_bytes] | tostring')"
-ok 'the bounds are near' test "$(json .parts.anonymous)" -ge $((42 * MIB)) -a "$(json .anonymous_max_bytes)" -le $((58 * MIB)) ||
+ok 'the bounds are close' test "$(json .parts.anonymous)" -ge $((42 * MIB)) -a "$(json .anonymous_max_bytes)" -le $((58 * MIB)) ||
 	diag "$(json '[.parts.anonymous, .anonymous_max_bytes] | tostring')"
 near 'shared memory' shared 20
 near 'the heap of brk' heap 6
 near 'stacks' stacks 12
 near 'variables' data 5
 is "$(json '[.advice[].id] | tostring')" '["memory_of_others","memory_is_allocated","memory_is_free"]' \
-	'many owners: the largest part first, then what something can be done about'
+	'many owners: the largest part first, then those with a remedy'
 is "$(json '.mappings[0] | [.kind, .path, .size_bytes] | tostring')" "[\"anonymous\",null,$((48 * MIB))]" \
 	'the largest mapping comes first'
 ctl_ok 'many owners, for people' explain "$pid"
-like "$out" "^$pid \\(owned\\): 1[0-9]{2}M resident" 'for people: all of it'
+like "$out" "^$pid \\(owned\\): 1[0-9]{2}M resident" 'for people: the total'
 like "$out" ' 4[2-8]\.[0-9]M +[0-9]+%  other private memory, up to (4[89]|5[0-9])\.[0-9]M' 'for people: a part'
-like "$out" "4[2-8]\\.[0-9]M to (4[89]|5[0-9])\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: what most of it is'
+like "$out" "4[2-8]\\.[0-9]M to (4[89]|5[0-9])\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: the largest part'
 run_ctl check "$pid" --json
 is "$(json '.memory | [([.parts[]] | add) == .rss_bytes, .parts.allocated, .sampled, .advice[0].id] | tostring')" \
 	'[true,0,null,"memory_unasked"]' 'check: as far as the kernel shows it'
-like "$(json '.memory.advice[0].fix')" "explain $pid" 'check: and who asks jemalloc'
+like "$(json '.memory.advice[0].fix')" "explain $pid" 'check: the fix is to run explain'
 run_ctl check "$pid"
 like "$out" $'^1[0-9]{2}M of 1[0-9]{2}M resident are private memory; .* not asked for its share\n  fix: ' 'check, for people: that comes first'
-assert_untouched "$pid" 'it is looked at, and left as it was'
+assert_untouched "$pid" 'many owners: untouched'
 
 # --- control: without the mapping it is not found ---
 start_victim owned 0
 ctl_ok 'without a mapping of its own' explain "$pid" --json
 adds_up 'without a mapping of its own'
-near 'without a mapping of its own: there is none' anonymous 0
+near 'without a mapping of its own: none is found' anonymous 0
 is "$(json .sampled)" false 'without sampling'
 is "$(json '.advice[0].id')" memory_is_allocated 'without a mapping of its own: most is allocated'
-like "$(json '.advice[0].fix')" "record $pid" 'and what to do'
+like "$(json '.advice[0].fix')" "record $pid" 'without a mapping of its own: the fix'
 
 # --- no jemalloc, or one that cannot be called ---
 start_victim idle-plain
@@ -84,15 +84,15 @@ within 60 grown_up # it has used all of its code
 snapshot "$pid"
 ctl_ok 'without jemalloc' explain "$pid" --json
 adds_up 'without jemalloc'
-is "$(json '[.stats, .parts.allocated, .warning_id] | tostring')" '[null,0,"no_jemalloc"]' 'without jemalloc: said so'
+is "$(json '[.stats, .parts.allocated, .warning_id] | tostring')" '[null,0,"no_jemalloc"]' 'without jemalloc: a warning'
 assert_untouched "$pid" 'without jemalloc: untouched'
 start_victim owned 48
 kill -STOP "$pid"
-ctl_ok 'a stopped one' explain "$pid" --json
+ctl_ok 'a stopped process' explain "$pid" --json
 is "$(json '[.stats, .advice[0].id] | tostring')" '[null,"memory_unsplit"]' \
-	'a stopped one: what is jemalloc'"'"'s is not known'
-like "$(json .warning)" 'stopped' 'a stopped one: and why'
-adds_up 'a stopped one'
+	'a stopped process: the share of jemalloc is unknown'
+like "$(json .warning)" 'stopped' 'a stopped process: the cause'
+adds_up 'a stopped process'
 kill -CONT "$pid"
 
 # --- another allocator next to jemalloc: CPython keeps small objects in its own arenas ---
@@ -114,10 +114,10 @@ ctl_ok 'python' explain "$pid" --json
 adds_up python
 ok 'python: its arenas, between the bounds' test "$(json .parts.anonymous)" -le "$arenas" -a \
 	"$(json .anonymous_max_bytes)" -ge "$arenas" || diag "$arenas: $out"
-ok 'python: the bounds are near each other' test "$(($(json .anonymous_max_bytes) - $(json .parts.anonymous)))" \
+ok 'python: the bounds are close' test "$(($(json .anonymous_max_bytes) - $(json .parts.anonymous)))" \
 	-le "$(($(json .rss_bytes) / 5))" || diag "$out"
-is "$(json '.advice[0] | [.id, .action] | tostring')" '["memory_of_runtime","restart"]' 'python: it is told whose they are'
-like "$(json '.advice[0].fix')" 'PYTHONMALLOC=malloc' 'python: and how they come into the profile'
+is "$(json '.advice[0] | [.id, .action] | tostring')" '["memory_of_runtime","restart"]' 'python: their owner is named'
+like "$(json '.advice[0].fix')" 'PYTHONMALLOC=malloc' 'python: the fix'
 assert_untouched "$pid" 'python: untouched'
 
 # --- processes that may not be inspected ---
@@ -126,6 +126,6 @@ ctl_fails 3 no_process 'no such process' explain 4194304
 wrap_before=("${runner[@]}")
 runner=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 run_ctl explain "$pid"
-is "$status" 4 'another user'"'"'s is refused'
+is "$status" 4 "another user's process is refused"
 runner=("${wrap_before[@]}")
 done_testing

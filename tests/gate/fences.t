@@ -26,7 +26,7 @@ for fence in nnp clone-errno clone-kill memfd-errno open-errno; do
 		ok "$fence: a profile" is_profile "$T/$fence.heap"
 	else
 		like "$status" '^(8|10|4|1)$' "$fence: dump is refused"
-		like "$(json .error.fix)" '.' "$fence: dump: says what to do"
+		like "$(json .error.fix)" '.' "$fence: dump: the fix"
 		ok "$fence: no file is left" test ! -e "$T/$fence.heap"
 	fi
 	diag "$fence: dump: exit $status $(json '.error.message // empty')"

@@ -21,23 +21,23 @@ shown()
 made fold.heap '1 1000 2 1 0' '1 2000 3 6 0' '1 4000 4 1 0' '1 8000 9 2 10 1 0' '1 16000 6 2 1 0' '1 32000 5 6 0' '1 64000 2'
 ctl_ok 'folded' report --unit B "$T/fold.heap"
 is "$(shown)" $'other 18000B\npool_take 32000B\nwork 13000B\nzmalloc 64000B' 'folded: what allocates for others is not shown'
-like "$out" $'\n''5 allocator functions folded into their callers; --no-fold shows them'$'\n' 'folded: said so'
+like "$out" $'\n''5 allocator functions folded into their callers; --no-fold shows them'$'\n' 'folded: reported'
 like "$out" '^inuse_space: 127000B ±' 'folded: nothing is lost'
 ctl_ok 'no-fold' report --unit B --no-fold "$T/fold.heap"
 like "$(shown)" 'zmalloc 65000B' 'no-fold: zmalloc is shown'
-like "$(shown)" 'zmalloc.part.0 8000B' 'no-fold: and its pieces'
-unlike "$out" 'folded' 'no-fold: not a word'
+like "$(shown)" 'zmalloc.part.0 8000B' 'no-fold: zmalloc.part.0 is shown'
+unlike "$out" 'folded' 'no-fold: nothing is reported'
 ctl_ok 'keep-allocator' report --unit B --keep-allocator "$T/fold.heap"
 like "$(shown)" 'zmalloc 65000B' 'keep-allocator: nothing is folded'
 ctl_ok 'allocator' report --unit B --allocator '^pool_' --allocator '^nothing$' --allocator '^other$' "$T/fold.heap"
 like "$(shown)" 'main 34000B' 'allocator: what matches is folded as well'
 unlike "$(shown)" 'pool_take|other' 'allocator: and is not shown'
 like "$(shown)" 'work 29000B' 'allocator: up to the first call that does not allocate'
-ctl_fails 2 pattern_malformed 'allocator: a wrong expression' report --allocator '(' "$T/fold.heap"
-ctl_ok 'focus goes before it' report --unit B --focus '^zmalloc$' "$T/fold.heap"
-like "$out" '^inuse_space: 89000B ±.*, of 127000B' 'focus goes before it: zmalloc can be looked for'
-ctl_fails 1 'no_match show_allocators' 'peek at what is folded' report --peek '^PyMem' "$T/fold.heap"
-ctl_ok 'peek at it' report --peek '^PyMem' --no-fold "$T/fold.heap"
+ctl_fails 2 pattern_malformed 'allocator: invalid expression' report --allocator '(' "$T/fold.heap"
+ctl_ok 'focus comes first' report --unit B --focus '^zmalloc$' "$T/fold.heap"
+like "$out" '^inuse_space: 89000B ±.*, of 127000B' 'focus comes first: it can match zmalloc'
+ctl_fails 1 'no_match show_allocators' 'peek at a folded function' report --peek '^PyMem' "$T/fold.heap"
+ctl_ok 'peek, not folded' report --peek '^PyMem' --no-fold "$T/fold.heap"
 ctl_ok 'tree' report --tree --unit B "$T/fold.heap"
 like "$out" $'\n''5 allocator functions folded' 'tree: folded as well'
 unlike "$out" 'PyMem' 'tree: they are not shown'
@@ -45,9 +45,9 @@ ctl_ok 'lines' report --lines --unit B "$T/fold.heap"
 unlike "$out" 'PyMem' 'lines: folded as well'
 ctl_ok 'JSON' report --json -n 0 "$T/fold.heap"
 is "$(json '[.folded, (.rows | map(select(.name == "work"))[0].flat), .top_stacks[0].value, .top_stacks[1].calls] | tostring')" \
-	'[5,13000,64000,["pool_take","other","main"]]' 'JSON: says so, and has the same rows and stacks'
+	'[5,13000,64000,["pool_take","other","main"]]' 'JSON: the number, and the same rows and stacks'
 ctl_ok 'JSON, not folded' report --json --no-fold -n 0 "$T/fold.heap"
-is "$(json '[.folded, (.rows | map(select(.name == "PyMem_Malloc"))[0].flat)] | tostring')" '[0,2000]' 'JSON, not folded: as the profile has it'
+is "$(json '[.folded, (.rows | map(select(.name == "PyMem_Malloc"))[0].flat)] | tostring')" '[0,2000]' 'JSON, not folded: as in the profile'
 
 # --- a function that calls others allocates for itself, whatever its name ---
 made outer.heap '1 1000 6 8 0' '1 3000 1 8 0' '1 4000 8 0'
@@ -68,17 +68,17 @@ like "$(<"$T/as.folded")" 'main;other;PyMem_Malloc 2000' 'folded stacks: with th
 made less.heap '1 1000 2 1 0'
 made more.heap '1 100000 2 1 0' '1 5000 3 6 0'
 ctl_ok 'diff' diff "$T/less.heap" "$T/more.heap"
-like "$out" ' work'$'\n' 'diff: who holds it'
-unlike "$out" 'zmalloc|PyMem' 'diff: and not who fetched it'
-like "$out" $'\n''2 allocator functions folded into their callers; --no-fold shows them'$'\n' 'diff: said so'
+like "$out" ' work'$'\n' 'diff: the caller'
+unlike "$out" 'zmalloc|PyMem' 'diff: not the allocator'
+like "$out" $'\n''2 allocator functions folded into their callers; --no-fold shows them'$'\n' 'diff: reported'
 ctl_ok 'diff --no-fold' diff --no-fold "$T/less.heap" "$T/more.heap"
-like "$out" ' zmalloc'$'\n' 'diff --no-fold: who fetched it'
+like "$out" ' zmalloc'$'\n' 'diff --no-fold: the allocator'
 ctl_ok 'diff --json' diff --json "$T/less.heap" "$T/more.heap"
 is "$(json '[.folded, .functions[0].function, .stacks[0].calls[0].function] | tostring')" '[2,"work","work"]' 'diff --json: the same'
 made grown.heap '1 100000 2 1 0' '1 50000 3 1 0' '1 5000 3 6 0'
 ctl_ok 'diff, two allocators' diff --json "$T/less.heap" "$T/grown.heap"
 is "$(json '[.stacks[] | [.after, .calls[0].function]] | tostring')" '[[150000,"work"],[5000,"other"]]' \
-	'diff, two allocators: what they fetched for the same calls is one stack'
+	'diff, two allocators: one stack for the same calls'
 ctl_ok 'diff, two allocators, not folded' diff --json --no-fold "$T/less.heap" "$T/grown.heap"
 is "$(json '.stacks | length')" 3 'diff, two allocators, not folded: each stack'
 ctl_ok 'diff -f' diff -f folded "$T/less.heap" "$T/more.heap"
@@ -87,17 +87,17 @@ for i in 1 2 3 4 5 6; do
 	made "grow.7.$i.f.heap" "$((i * 100)) $((i * 1000000)) 2 1 0" '50 500000 6 0'
 done
 ctl_ok 'leaks' leaks "$T"/grow.7.?.f.heap
-like "$out" ': work < main' 'leaks: who holds it'
-like "$out" '1 allocator function folded into its callers; --no-fold shows them' 'leaks: said so'
+like "$out" ': work < main' 'leaks: the caller'
+like "$out" '1 allocator function folded into its callers; --no-fold shows them' 'leaks: reported'
 ctl_ok 'leaks --no-fold' leaks --no-fold "$T"/grow.7.?.f.heap
-like "$out" ': zmalloc < work < main' 'leaks --no-fold: who fetched it'
+like "$out" ': zmalloc < work < main' 'leaks --no-fold: the allocator'
 
 # --- file names to which gzip(1) added .gz are understood ---
 gzip "$T"/grow.7.?.f.heap
 touch -d @1000 "$T"/grow.7.?.f.heap.gz
 ctl_ok 'leaks, packed' leaks "$T"/grow.7.{6,5,4,3,2,1}.f.heap.gz
-like "$out" "the order is that of the file names" 'leaks, packed: their names tell the order'
-like "$out" ': work < main' 'leaks, packed: it grows in that'
+like "$out" "the order is that of the file names" 'leaks, packed: their names give the order'
+like "$out" ': work < main' 'leaks, packed: it grows in that order'
 
 # --- the heaviest stacks ---
 made stacks.heap '1 1000 6 0' '1 3000 1 0' '1 2000 2 1 0' '1 500 7 0' '1 400 6 1 0' '1 300 6 6 0' '1 200 1 1 0' '1 100 0'
@@ -107,7 +107,7 @@ is "$(sed '1,/^$/d' "$T/out")" "     stack      %  the heaviest, innermost call 
      1000B  13.3%  other < main
       500B   6.7%  void ns::outer<ns::deep<int> >::call(ns::deep<int>, char const*) const < main
       400B   5.3%  other < work < main
-      300B   4.0%  other < other < main" 'stacks: five, what is the same added up, with whole names'
+      300B   4.0%  other < other < main" 'stacks: five, equal ones added up, with full names'
 ctl_ok 'traces' report --traces --unit B "$T/stacks.heap"
 is "$(sed '1,/^$/d' "$T/out" | sed -n 1,5p)" "     5000B  66.7%  work
                    main
@@ -116,14 +116,14 @@ is "$(sed '1,/^$/d' "$T/out" | sed -n 1,5p)" "     5000B  66.7%  work
                    main" 'traces: each call on a line'
 is "$(grep -c % "$T/out")" 7 'traces: every stack'
 ctl_ok 'traces, of few' report --traces --unit B -n 2 "$T/stacks.heap"
-like "$out" $'\n''and 5 more; -n 0 shows all$' 'traces, of few: says what it leaves out'
+like "$out" $'\n''and 5 more; -n 0 shows all$' 'traces, of few: how many are omitted'
 ctl_ok 'traces, not folded' report --traces --unit B --no-fold "$T/stacks.heap"
 like "$out" $'\n''     2000B  26\.7%  zmalloc'$'\n'' +work'$'\n'' +main'$'\n' 'traces, not folded: whole stacks'
 ctl_ok 'traces of nothing' report --traces --base "$T/stacks.heap" "$T/stacks.heap" --sum
 for other in --json --tree '--peek main' '-f folded'; do
 	# shellcheck disable=SC2086
 	run_ctl report --traces $other "$T/stacks.heap"
-	is "$status" 2 "traces and $other: one of them"
+	is "$status" 2 "traces and $other: mutually exclusive"
 done
 
 # --- one thread ---
@@ -136,15 +136,15 @@ total()
 	json .total
 }
 is "$(total --thread 1) $(total --thread 12) $(total --thread 0)" '1000 3000 1500' 'a thread, by its number'
-is "$(total --thread io)" 4000 'a thread, by its name: all of that name together'
-is "$(total --thread 'a b')" 2000 'a thread, whose name has a blank'
+is "$(total --thread io)" 4000 'a thread, by its name: all threads of that name'
+is "$(total --thread 'a b')" 2000 'a thread whose name has a blank'
 ctl_ok 'a thread: the title' report --thread io "$T/threads.heap"
 like "$out" '^inuse_space, thread io: ' 'a thread: the title has its name'
-ctl_fails 1 'no_thread_of_name_in_profile threads_of_profile' 'no thread of a name' report --thread none "$T/threads.heap"
-like "$err" 'fix: its threads are 0, 1 io, 3 a b, 12 io: ' 'no thread of a name: those that are there'
-ctl_fails 1 'no_such_thread_in_profile threads_of_profile' 'no thread of a number' report --thread 7 "$T/threads.heap"
+ctl_fails 1 'no_thread_of_name_in_profile threads_of_profile' 'no thread of that name' report --thread none "$T/threads.heap"
+like "$err" 'fix: its threads are 0, 1 io, 3 a b, 12 io: ' 'no thread of that name: the existing ones'
+ctl_fails 1 'no_such_thread_in_profile threads_of_profile' 'no thread of that number' report --thread 7 "$T/threads.heap"
 ctl_fails 1 no_such_thread_in_profile 'no threads at all' report --thread 7 "$T/stacks.heap"
-unlike "$err" 'fix:' 'no threads at all: none to choose'
+unlike "$err" 'fix:' 'no threads at all: no fix'
 
 # --- what distinguishes functions of the same name is not part of the name ---
 functions=(main 'init (a.c)' 'init (b.c)' 'finit (c.c)')

@@ -27,7 +27,7 @@ footprint()
 }
 
 # short_calls NAME FAILS: calls in a borrowed thread must work and add nothing; the checks FAILS
-# fail. Sampling takes more memory in a program that allocates, but this one does not.
+# must fail. Sampling takes more memory in a program that allocates, but this one does not.
 short_calls()
 {
 	local name=$1 before
@@ -77,7 +77,7 @@ done
 start_victim cramped 2
 leave as 3000
 snapshot "$pid"
-ctl_ok 'a dump in the target wants no thread' dump "$pid" --in-target "$T/in.heap" --force
+ctl_ok 'a dump in the target needs no thread' dump "$pid" --in-target "$T/in.heap" --force
 ok 'a dump in the target: a profile' is_profile "$T/in.heap"
 assert_untouched "$pid" 'a dump in the target: untouched'
 stop_target "$pid"
@@ -135,7 +135,7 @@ is_large()
 	[ "$(status_kib VmRSS)" -gt "$(($1 << 10))" ]
 }
 
-# A profile is in the target's memory, too: one of many samples may be large.
+# A profile takes memory of the target, too: one with many samples may be large.
 if [ -n "${file:-}" ] && holds 64 prof:true,lg_prof_sample:12; then
 	snapshot "$pid"
 	ctl_fails 1 'raise_limit_or_do_without in_target' 'cgroup, 8 MiB left, many samples: dump is refused' \
@@ -162,7 +162,7 @@ before=$(footprint)
 ctl_ok 'threads without data' threads "$pid" --json
 is "$(json '[.threads[] | select(.thread.allocated == 0 and .thread.prof.active == false)] | length')" 5 \
 	'threads without data: have allocated nothing, and begin as configured'
-is "$(json '[.threads[] | select(.thread.allocated > 0)] | length')" 1 'threads without data: the first one has'
+is "$(json '[.threads[] | select(.thread.allocated > 0)] | length')" 1 'threads without data: the first thread has'
 ctl_ok 'threads without data: rates' threads "$pid" --interval 10ms --json
 is "$(json '[.threads[] | select(.thread.allocated == 0 and .rate.allocated == 0)] | length')" 5 \
 	'threads without data: they allocate nothing'
@@ -170,7 +170,7 @@ run_ctl threads "$pid" --activate all --json
 is "$status" 8 'threads without data: not all can be activated'
 is "$(json '[.threads[] | select(.changed)] | length')" 1 'threads without data: the first one is activated'
 is "$(json '[.threads[] | select(.reason // "" | test("has not called jemalloc yet"))] | length')" 5 \
-	'threads without data: the others are not, which is said'
+	'threads without data: the others are not, with the cause'
 is "$(footprint)" "$before" 'threads without data: the target is no larger than before'
 assert_untouched "$pid" 'threads without data: untouched'
 stop_target "$pid"
@@ -206,14 +206,14 @@ snapshot "$pid"
 before=$(footprint)
 ok 'redis-server: all commands' residue
 is "$(footprint)" "$before" "redis-server: as many threads and mappings after $((ROUNDS * 5 + 1)) commands as before"
-is "$(arenas)" "$untouched" 'redis-server: and as many arenas'
+is "$(arenas)" "$untouched" 'redis-server: as many arenas'
 assert_untouched "$pid" 'redis-server: untouched'
 ctl_ok 'redis-server: a dump, which takes a thread' dump "$pid" --force -o "$T/redis.heap"
 before=$(footprint)
 for _ in 1 2 3; do
-	ctl_ok 'redis-server: and another' dump "$pid" --force -o "$T/redis.heap"
+	ctl_ok 'redis-server: another dump' dump "$pid" --force -o "$T/redis.heap"
 done
-is "$(footprint)" "$before" 'redis-server: threads of ours use what the first one left'
+is "$(footprint)" "$before" 'redis-server: our threads reuse what the first one left'
 stop_target "$pid"
 
 # If no task is left, a new arena makes jemalloc try forever to create a thread.
@@ -235,14 +235,14 @@ if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then
 		snapshot "$pid"
 		short_calls "pids.max, $spare to spare" dump
 		no_thread "pids.max, $spare to spare" pids.max
-		is "$(complaints)" 0 "pids.max, $spare to spare: jemalloc complains of nothing"
+		is "$(complaints)" 0 "pids.max, $spare to spare: jemalloc reports no error"
 		assert_untouched "$pid" "pids.max, $spare to spare: untouched"
 		stop_target "$pid"
 	done
 	full 0
 	"$CARELESS" status "$pid" >"$T/careless.log" 2>&1
 	loud() { [ "$(complaints)" -gt 10 ]; }
-	ok 'control: without these checks jemalloc tries without end' within 10 loud
+	ok 'control: without these checks jemalloc retries forever' within 10 loud
 	stop_target "$pid"
 else
 	skip 'cgroups cannot limit the number of processes here' 'pids.max'

@@ -51,25 +51,25 @@ confined()
 
 # --- controls ---
 start_front "$careless"
-is "$(confined)" 'CapPrm CapEff CapBnd Uid Gid NoNewPrivs Seccomp root cwd limits ' 'the careless one has it all'
+is "$(confined)" 'CapPrm CapEff CapBnd Uid Gid NoNewPrivs Seccomp root cwd limits ' 'the careless build drops nothing'
 send $api -H 'Origin: http://evil.example'
-is "$code" 200 'the careless one answers to another site'
+is "$code" 200 'the careless build answers another site'
 send_tcp $api -H 'Host: evil.example'
-is "$code" 200 'the careless one answers to another name'
+is "$code" 200 'the careless build answers under another name'
 exec {broker}>&-
 ends_with 0 'it ends with the broker'
 
 # --- what it drops ---
 start_front "$http_of_build" --host node7
-is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path "$T/*" | wc -l)" 0 'its root directory has no name any more'
-is "$(confined)" yes 'it has nothing'
+is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path "$T/*" | wc -l)" 0 'its root directory is unlinked'
+is "$(confined)" yes 'it is confined'
 is "$(its_descriptors)" 'anon_inode:[eventpoll] socket' 'its descriptors'
-is "$(readlink "/proc/$front/fd/1")" /dev/null 'it prints nowhere'
+is "$(readlink "/proc/$front/fd/1")" /dev/null 'its output goes to /dev/null'
 # Sanitizer reports must be visible.
 is "$(readlink "/proc/$front/fd/2" | grep -cx /dev/null)" "$(is_sanitized && echo 0 || echo 1)" 'it adds nothing to the log'
 fds_at_rest=$(fds_of_front)
 
-# --- clients that have gone ---
+# --- clients that disconnect ---
 # leaves ADDRESS ID NAME: a client ends before its question, which has this number, is answered
 leaves()
 {
@@ -79,11 +79,11 @@ leaves()
 	end_child $! -KILL
 	ok "$3" within 60 grep -q "^cancel connection=[0-9]* id=$2\$" "$broker_log"
 }
-leaves "$sock" 1 'a client that has gone: the broker is told'
-leaves "$port" 2 'by TCP'
-ok 'and that the connection has ended' within 60 grep -q '^closed connection=2 ' "$broker_log"
-is_raw '200 closed' 'one that will say no more is answered' --half "GET $api HTTP/1.1\r\nHost: x\r\n\r\n"
-is "$(grep -c ^cancel "$broker_log")" 2 'and has not gone'
+leaves "$sock" 1 'a client disconnects: the broker is told'
+leaves "$port" 2 'a client disconnects: over TCP, too'
+ok 'its connection is reported as closed' within 60 grep -q '^closed connection=2 ' "$broker_log"
+is_raw '200 closed' 'a half-closed one is answered' --half "GET $api HTTP/1.1\r\nHost: x\r\n\r\n"
+is "$(grep -c ^cancel "$broker_log")" 2 'a half-closed one is not cancelled'
 has_let_go 'nothing of them is left'
 
 # --- pages of other sites ---
@@ -104,20 +104,20 @@ for what in evil.example localhost.evil.example "evil.example:$port" 127.0.0.2 '
 	refused "$([ -n "$what" ] && echo 421 || echo 400)" "TCP: the name '$what'" send_tcp $api -H "Host:${what:+ $what}"
 done
 refused 421 'TCP: a name that is not ours' send_tcp / -H 'Host: evil.example'
-like "$body" ' --host NAME ' 'it says what to do'
+like "$body" ' --host NAME ' 'TCP: a name that is not ours: the fix'
 for what in localhost localhost:1 127.0.0.1 '[::1]:80' node7 node7:1; do
 	refused 200 "TCP: the name '$what'" send_tcp $api -H "Host: $what"
 done
 refused 403 'TCP: GET from another site' send_tcp $api -H 'Origin: http://evil.example'
 refused 200 'TCP: GET from our own page' send_tcp $api -H "Origin: http://localhost:$port"
 post=(-X POST)
-refused 200 'TCP: POST, from no browser' send_tcp $api/7/activate "${post[@]}"
+refused 200 'TCP: POST, not from a browser' send_tcp $api/7/activate "${post[@]}"
 refused 200 'TCP: POST from our own page' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: same-origin'
 refused 403 'TCP: POST, cross-site' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: cross-site'
 refused 403 'TCP: POST, same-site' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: same-site'
 refused 403 'TCP: POST from another port' send_tcp $api/7/activate "${post[@]}" -H 'Origin: http://localhost:1'
-refused 403 'TCP: a form of another site' send_tcp $api/7/dump --data x=1 -H 'Origin: http://evil.example' -H 'Sec-Fetch-Site: cross-site'
-is "$(grep -c 'evil' "$broker_log")" 0 'the broker was asked for none of it'
+refused 403 'TCP: a form on another site' send_tcp $api/7/dump --data x=1 -H 'Origin: http://evil.example' -H 'Sec-Fetch-Site: cross-site'
+is "$(grep -c 'evil' "$broker_log")" 0 'none of it reached the broker'
 
 # --- requests that could be taken for two ---
 begin='POST /pid/7/pprof/symbol HTTP/1.1\r\nHost: x\r\n'
@@ -125,21 +125,21 @@ inner="GET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
 size=$(printf '%b' "$inner" | wc -c)
 is_raw '411 closed' 'two lengths: CL and TE' --half "${begin}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n$inner"
 is_raw '411 closed' 'TE alone' --half "${begin}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n$inner"
-is_raw '411 closed' 'TE that is none' --half "${begin}Transfer-Encoding: xchunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
-is_raw '400 closed' 'TE, almost' --half "${begin}Transfer-Encoding : chunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
+is_raw '411 closed' 'an unknown TE' --half "${begin}Transfer-Encoding: xchunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
+is_raw '400 closed' 'TE with a blank before the colon' --half "${begin}Transfer-Encoding : chunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
 is_raw '400 closed' 'TE in a folded line' --half "${begin}X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
 is_raw '400 closed' 'CL twice' --half "${begin}Content-Length: 4\r\nContent-Length: 5\r\n\r\n0x1a$inner"
 for length in +4 -4 0x4 '4, 4' 4a '' 99999999999999999999; do
-	like "$(raw --half "${begin}Content-Length: $length\r\n\r\n0x1a$inner")" '^(4.. )?closed$' "a length that is none: '$length'"
+	like "$(raw --half "${begin}Content-Length: $length\r\n\r\n0x1a$inner")" '^(4.. )?closed$' "an invalid length: '$length'"
 done
-is_raw '200 closed' 'a body where none is needed is no request' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
-is_raw '404 closed' 'nor is that of a page that is not there' --half "GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
-is_raw '405 closed' 'nor that of another method' --half "DELETE /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '200 closed' 'a body that is not needed is no request' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '404 closed' 'nor is a body sent to an unknown page' --half "GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '405 closed' 'nor is a body with another method' --half "DELETE /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
 is_raw '400 closed' 'Host twice' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"
 is_raw '400 closed' 'Authorization twice' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n"
-is "$(grep -c 'pid=666' "$broker_log")" 0 'what was hidden in them was never asked for'
-is_raw '200 200 closed' 'two that are two' --half "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
-is "$(grep -c 'pid=666' "$broker_log")" 1 'and that would have been seen'
+is "$(grep -c 'pid=666' "$broker_log")" 0 'no hidden request reached the broker'
+is_raw '200 200 closed' 'control: two real requests' --half "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
+is "$(grep -c 'pid=666' "$broker_log")" 1 'control: the second one reaches the broker'
 
 # --- requests that are too long, or incomplete ---
 for text in 'GET /heal' "${begin}Content-Length: 100\r\n\r\n0x1a" 'GET /healthz HTTP/1.1\r\nHost: x\r\n' '\x16\x03\x01\x02\x00\x01'; do
@@ -154,17 +154,17 @@ for line in '/healthz\x00x' '/healthz\x00' '/healthz?\x00x' '/\x00' '/nothing\x0
 done
 is_raw '400 closed' 'a NUL byte: the method' 'GET\x00X /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 is_raw '505 closed' 'another version' 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'
-is_raw '200 open' 'it is alive' 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+is_raw '200 open' 'it still answers' 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 has_let_go 'nothing of them is left either'
 
 # --- many connections ---
-ok 'it may have 4,096 descriptors' test "$(limit_of 'open files')" -eq 4096
+ok 'its limit is 4,096 descriptors' test "$(limit_of 'open files')" -eq 4096
 is "$(tests/drivers/http idle "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '1000 200' '1,000 idle connections, and one that works'
-has_let_go '1,000 have ended'
+has_let_go '1,000 connections have ended'
 is "$(tests/drivers/http beyond "$sock" 1100)" '1024 76' '1,024 connections, and no more'
-has_let_go '1,100 have ended'
-is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones delay no other client, and are ended'
-has_let_go '200 slow ones have ended'
+has_let_go '1,100 connections have ended'
+is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow clients delay no other one, and are cut off'
+has_let_go '200 slow connections have ended'
 
 # --- answers that nobody reads ---
 # 16 MiB each; the memory file consists of a single hole.
@@ -185,26 +185,26 @@ asks()
 	send "$api/7/status"
 	[ "$code" = "$1" ]
 }
-ok 'with so much in memory nothing more is asked for' within 60 asks 503
+ok 'with so much in memory further requests are refused' within 60 asks 503
 send /healthz
-is "$code" 200 'meanwhile it answers what it can by itself'
+is "$code" 200 'meanwhile it answers what needs no broker'
 end_child "$keeper" -KILL
-ok 'they have gone: it goes on' within 60 asks 200
-has_let_go 'of their answers nothing is left'
+ok 'the clients are gone: requests are answered again' within 60 asks 200
+has_let_go 'nothing of their answers is left'
 
 # --- a slow broker ---
 tell_broker deaf
 tests/drivers/http flood "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n" "$T/go" >"$T/out" &
 flood=$!
 own "$flood"
-ok 'a broker that does not listen: some are refused' within 60 test -e "$T/go"
+ok 'a broker that does not read: some requests are refused' within 60 test -e "$T/go"
 send /healthz
-is "$code" 200 'meanwhile it answers what it can by itself'
+is "$code" 200 'meanwhile it answers what needs no broker'
 tell_broker hear
 wait "$flood"
-like "$(<"$T/out")" '^200:[0-9]+ 503:[0-9]+ early$' 'then the others are answered'
+like "$(<"$T/out")" '^200:[0-9]+ 503:[0-9]+ early$' 'the others are answered later'
 is "$(grep -oE '[0-9]+:[0-9]+' "$T/out" | cut -d: -f2 | paste -sd+ | bc)" 1000 'each has an answer'
-has_let_go '1,000 that asked have ended'
+has_let_go 'the connections of 1,000 requests have ended'
 
 # --- bodies that were received completely ---
 asking=()
@@ -213,33 +213,33 @@ for ((i = 0; i < 17; i++)); do
 	own $!
 	asking+=($!)
 done
-ok 'more than 16 wait for names: none of them is being read' \
+ok 'more than 16 can wait for names, as their bodies were read' \
 	within 60 eval "[ \$(grep -c 'op=symbols .*pid=$never' $broker_log) -eq 17 ]"
 kill "${asking[@]}"
-has_let_go '17 that asked have ended'
+has_let_go 'the connections of 17 requests have ended'
 
 # --- the end ---
 kill -INT "$front"
 kill -TERM "$front"
 send /healthz
-is "$code" 200 'what is sent to all of its group does not end it'
+is "$code" 200 'signals to its process group do not end it'
 tests/drivers/http raw "$sock" "GET $api/$never/status HTTP/1.1\r\nHost: x\r\n\r\n" >"$T/out" &
 own $!
 within 60 eval "[ \$(grep -c 'op=status .*pid=$never' $broker_log) -eq 3 ]"
 tell_broker end
-ends_with 0 'it ends when it is told to'
-is "$(grep -c '^invalid' "$broker_log")" 0 'all that it sent was valid'
+ends_with 0 'it ends when told to'
+is "$(grep -c '^invalid' "$broker_log")" 0 'all its messages were valid'
 
 start_front
 tell_broker nonsense
-ends_with 1 'it ends when what it is told makes no sense'
+ends_with 1 'it ends after an invalid message'
 
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
 install -m 755 "$http_of_build" "$T/http"
 chmod 777 "$T"
 start_front "$T/http"
 wrap=()
-is "$(confined)" 'CapBnd Uid Gid root cwd ' 'who is not root keeps user and root directory'
+is "$(confined)" 'CapBnd Uid Gid root cwd ' 'without root it keeps its user and root directory'
 send /healthz
-is "$code" 200 'and works'
+is "$code" 200 'without root it works'
 done_testing

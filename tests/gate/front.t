@@ -54,13 +54,13 @@ asks DISCOVER $((text_errors + all)) $json_format 0 '' '/sd?all=1'
 asks LIST 1 $json_format 0 "0 0 0 $token" $api -H "Authorization: Bearer $token"
 asks LIST 1 $json_format 0 "0 0 0 $token" $api -H "authorization: bearer ${token^^}"
 send_tcp $api
-like "$code $body" '^200 op=list' 'by TCP'
+like "$code $body" '^200 op=list' 'over TCP'
 call "http://localhost:$port$api" -H 'Host: node7:80' --resolve "localhost:$port:127.0.0.1"
-is "$code" 200 'by TCP, under a name that was given'
+is "$code" 200 'over TCP, under the name given by --host'
 
 for folder in pprof debug/pprof; do
 	send /pid/7/$folder/symbol
-	is "$code $body" '200 num_symbols: 1' "$folder/symbol: that there are some"
+	is "$code $body" '200 num_symbols: 1' "$folder/symbol: there are symbols"
 	send /pid/7/$folder/symbol --head
 	is "$code $(header content-length)" '200 15' "$folder/symbol: HEAD"
 	send /pid/7/$folder/symbol --data '0x1a+0xffffffffffffffff'
@@ -68,15 +68,15 @@ for folder in pprof debug/pprof; do
 		"$folder/symbol: POST"
 done
 send /pid/7/pprof/symbol --data ''
-is "$code $body" '200 num_symbols: 1' 'no addresses: as Go has it'
+is "$code $body" '200 num_symbols: 1' 'no addresses: as in Go'
 python3 -c 'print("+".join(f"0x{i:016x}" for i in range(30000)), end="")' >"$T/addresses"
 send /pid/7/pprof/symbol --data "@$T/addresses"
 like "$code $body" '^200 .* bytes=240000$' '30,000 addresses'
 send /pid/7/pprof/symbol --data '0x1,0x2'
-is "$code $body" '400 not of the form 0xA+0xB' 'what are none'
+is "$code $body" '400 not of the form 0xA+0xB' 'invalid addresses'
 python3 -c 'print("+".join(["0x1"] * 65537), end="")' >"$T/addresses"
 send /pid/7/pprof/symbol --data "@$T/addresses"
-is "$code $body" '413 too many addresses' 'too many of them'
+is "$code $body" '413 too many addresses' 'too many addresses'
 head -c 1048577 /dev/zero | tr '\0' 0 >"$T/addresses"
 send /pid/7/pprof/symbol --data "@$T/addresses"
 is "$code $body" '413 the body is too long' 'a body of more than 1 MiB'
@@ -102,38 +102,38 @@ hash_in()
 is "$(header content-security-policy)" \
 	"default-src 'none'; script-src 'sha256-$(hash_in script)'; style-src 'sha256-$(hash_in style)'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'" \
 	'the page: its policy names its script and its style, and this origin'
-is "$(header cache-control) $(header x-frame-options)" 'no-store DENY' 'the page: headers of all'
+is "$(header cache-control) $(header x-frame-options)" 'no-store DENY' 'the page: the usual headers'
 length=$(wc -c <"$T/body")
 send_tcp / -H "$browser"
-is "$code $(wc -c <"$T/body")" "200 $length" 'the page: by TCP without a token'
+is "$code $(wc -c <"$T/body")" "200 $length" 'the page: over TCP, without a token'
 send / -H "$browser" --head
 is "$code $(header content-length)" "200 $length" 'the page: HEAD'
 send /healthz -H "$browser"
 is "$code $body" '200 ok' 'a browser gets text elsewhere'
 send /pid/7/debug/pprof/
 is "$code $(header content-type)" '200 text/html; charset=utf-8' "pprof's index"
-like "$(header content-security-policy)" "^sandbox allow-scripts allow-downloads; default-src 'none';" 'a page is of no origin'
+like "$(header content-security-policy)" "^sandbox allow-scripts allow-downloads; default-src 'none';" 'a page has no origin'
 
 send $api/7/dump -X POST
 is "$(header content-disposition)" 'attachment; filename="echo.1.heap"' 'a dump is a file'
 is "$(header content-type)" application/octet-stream 'a dump: its type'
 send $api/$bad_name/dump -X POST
-is "$code $(header content-disposition)" '200 attachment' 'a name that is none'
+is "$code $(header content-disposition)" '200 attachment' 'an invalid file name'
 send '/debug/pprof/heap?pid=7&debug=1'
 is "$(header content-disposition) $(header content-type)" ' text/plain; charset=utf-8' 'text is shown'
 send $api/7/status
-is "$(header x-jeprof-pause-us)$(header x-jeprof-role)" '' 'no thread was stopped, and no role told'
+is "$(header x-jeprof-pause-us)$(header x-jeprof-role)" '' 'no pause and no role: no headers'
 send $api/$pauses/status
-is "$(header x-jeprof-pause-us)" 345 'how long threads were stopped'
-is "$(header x-jeprof-role)" profile 'what who asked may do'
+is "$(header x-jeprof-pause-us)" 345 'a header: how long threads were stopped'
+is "$(header x-jeprof-role)" profile 'a header: the role of the client'
 send $api/$empty/status
 is "$code $(header content-length)" '200 0' 'an empty answer'
 send $api/$bad_format/status
-is "$code $(header content-type)" '200 text/plain; charset=utf-8' 'a format that is none'
+is "$code $(header content-type)" '200 text/plain; charset=utf-8' 'an invalid format'
 send $api/$big/status
 is "$code $(wc -c <"$T/body")" '200 16777216' '16 MiB'
 send_tcp $api/$big/status
-is "$code $(wc -c <"$T/body")" '200 16777216' '16 MiB, by TCP'
+is "$code $(wc -c <"$T/body")" '200 16777216' '16 MiB, over TCP'
 send $api/$twice/status
 is "$code" 200 'answered twice'
 tell_broker unknown
@@ -141,10 +141,10 @@ tell_broker unknown
 statuses=(200 500 400 404 403 404 501 409 503 502 507)
 for i in "${!statuses[@]}"; do
 	send $api/$((fails + 300 + i))/status
-	is "$code $body" "${statuses[i]} $(sed -n '$s/^ask connection=[0-9]* id=[0-9]* //p' <<<"$(grep ^ask "$broker_log")")" "code $i, with what the broker says of it"
+	is "$code $body" "${statuses[i]} $(sed -n '$s/^ask connection=[0-9]* id=[0-9]* //p' <<<"$(grep ^ask "$broker_log")")" "code $i, with a message from the broker"
 	[ "$i" -gt 0 ] || continue
 	send $api/$((fails + i))/status
-	is "$code $(header content-type)" "${statuses[i]} application/json" "code $i, with nothing said"
+	is "$code $(header content-type)" "${statuses[i]} application/json" "code $i, without a message"
 	is "$(header retry-after)" "$(case $i in 7 | 8) echo 1 ;; esac)" "code $i: whether to try again"
 	send /pid/$((fails + i))/pprof/heap
 	is "$code $(header content-type) $(header x-go-pprof)" "${statuses[i]} text/plain; charset=utf-8 1" "code $i, for pprof"
@@ -154,7 +154,7 @@ is "$code $(header www-authenticate)" '401 Bearer' 'a token is needed'
 send $api/$((refuses + 2))/status
 is "$code $(json .error.code "$T/body")" '403 permission' 'the role is not enough'
 send $api/$((refuses + 3))/status
-is "$code $(header retry-after) $(json .error.code "$T/body")" '503 1 busy' 'too much is being done'
+is "$code $(header retry-after) $(json .error.code "$T/body")" '503 1 busy' 'too many operations'
 send /pid/$inactive/pprof/heap
 like "$code $(header x-go-pprof) $body" '^403 1 prof.active is false; ' 'prof.active is false'
 
@@ -170,22 +170,22 @@ done
 send $api/7/nothing
 is "$code $(json .error.id "$T/body")" '404 no_such_page' 'no such page'
 cp "$T/body" "$T/out"
-ok 'an error of its own is as the schema says' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json error "$T/out"
+ok 'its own errors conform to the schema' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json error "$T/out"
 send $api/7/status -X POST
 is "$code $(header allow) $(json .error.id "$T/body")" '405 GET method_not_allowed' 'another method'
 send /pid/7/pprof/symbol -X OPTIONS
 is "$code $(header allow)" '405 GET, HEAD, POST' 'OPTIONS'
 send /metrics --head
-is "$code" 405 'HEAD of what is asked for'
+is "$code" 405 'HEAD of an answer from the broker'
 send "$api/7/status?verbose=1"
-is "$code $(json .error.message "$T/body")" '400 unknown parameter: verbose' 'a parameter that is not known'
+is "$code $(json .error.message "$T/body")" '400 unknown parameter: verbose' 'an unknown parameter'
 send '/debug/pprof/heap?pid=7&seconds=0'
 is "$code $(header x-go-pprof) $body" '400 1 invalid value for "seconds" - must be a positive integer' "Go's words: seconds"
 send /pid/7/debug/pprof/goroutine
 is "$code $(header x-go-pprof) $body" '404 1 Unknown profile' "Go's words: another profile"
 for given in 'Bearer' 'Bearer ' "Bearer ${token}a" "Bearer ${token%a}" "Bearer ${token%a}g" "Basic $token" "Basic $(printf me:%s "${token%a}" | base64 -w0)" "Digest $token"; do
 	send $api -H "Authorization: $given"
-	is "$code $(header www-authenticate)" '401 Bearer' "a token that is none: $given"
+	is "$code $(header www-authenticate)" '401 Bearer' "an invalid token: $given"
 done
 for uri in //healthz /./healthz /x/../healthz /healthz/ /pid//pprof/heap /pid/7/pprof/../pprof/heap /%2e%2e/healthz /pid/07/pprof/heap; do
 	send "$uri"
@@ -199,8 +199,8 @@ has_let_go 'no connection is left'
 
 # --- the end ---
 before=$(grep -c '^closed' "$broker_log")
-is "$before" "$(grep -oP '^(ask|closed) connection=\K[0-9]+' "$broker_log" | sort -n | tail -n 1)" 'each connection was told to have ended'
+is "$before" "$(grep -oP '^(ask|closed) connection=\K[0-9]+' "$broker_log" | sort -n | tail -n 1)" 'the end of each connection is reported'
 exec {broker}>&-
 ends_with 0 'it ends with the broker'
-is "$(grep -c '^invalid' "$broker_log")" 0 'all that it sent was valid'
+is "$(grep -c '^invalid' "$broker_log")" 0 'all its messages were valid'
 done_testing

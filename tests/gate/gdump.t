@@ -20,7 +20,7 @@ value()
 # has_fix NAME: the last message must suggest a fix
 has_fix()
 {
-	like "$err" 'fix: record --interval .*--force' "$1: says what to do"
+	like "$err" 'fix: record --interval .*--force' "$1: the fix"
 }
 
 # --- started with gdump off ---
@@ -30,9 +30,9 @@ ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'gdump on: refused' gd
 has_fix 'gdump on'
 ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'set prof.gdump: refused' set "$pid" prof.gdump true
 has_fix 'set prof.gdump'
-like "$(value prof.gdump)" false 'it is off still'
+like "$(value prof.gdump)" false 'it is still off'
 ctl_ok 'check' check "$pid" --json
-is "$(json '.checks[] | select(.name == "opt.prof_gdump").ok')" true 'check finds nothing'
+is "$(json '.checks[] | select(.name == "opt.prof_gdump").ok')" true 'check reports nothing'
 assert_untouched "$pid"
 ctl_ok 'activate' activate "$pid"
 ctl_ok 'gdump on, by force' gdump "$pid" on --force
@@ -41,8 +41,8 @@ ok 'jemalloc dumps' test "$(dumps)" -gt 0
 ctl_ok 'gdump off' gdump "$pid" off
 before=$(dumps)
 order "$pid" stacks 30000
-is "$answer" 30000 'a program with many stacks, without these dumps, works on'
-is "$(dumps)" "$before" 'and none is made any more'
+is "$answer" 30000 'without these dumps, a program with many stacks keeps working'
+is "$(dumps)" "$before" 'no more dumps are made'
 stop_target "$pid"
 
 # --- started with gdump on ---
@@ -55,7 +55,7 @@ ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'record: refused' reco
 ok 'record: no file' test ! -e "$T/no.heap"
 like "$(value prof.active)" false 'nothing is active'
 run_ctl check "$pid" --json
-is "$status $(json '.checks[] | select(.name == "opt.prof_gdump").ok')" '1 false' 'check says so'
+is "$status $(json '.checks[] | select(.name == "opt.prof_gdump").ok')" '1 false' 'check reports it'
 assert_untouched "$pid"
 
 # Control: it does hang. The program is blocked in futex(2), and makes no more dumps.
@@ -69,7 +69,7 @@ stands()
 }
 ctl_ok 'activate, by force' activate "$pid" --force
 tell "$pid" stacks 30000
-ok 'that hangs the program' within 60 stands
-is "$(answers_of "$pid")" 0 'which never answers'
+ok 'control: the program hangs' within 60 stands
+is "$(answers_of "$pid")" 0 'control: it never answers'
 
 done_testing

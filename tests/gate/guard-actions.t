@@ -42,7 +42,7 @@ files()
 {
 	find "$1" -mindepth 1 -printf '%f\n' | sed "s/^grower\.$pid\.20[^.]*\.guard-every\./new./" | sort
 }
-# without REGEX: list all that fill() creates except those, and the new ones
+# without REGEX: list all files of fill() except the matching ones, and the new ones
 without()
 {
 	fill "$T/filled" && files "$T/filled" | { grep -vE "$1"; printf 'new.%s\n' heap json; } | sort
@@ -56,17 +56,17 @@ kept()
 	fill "$T/$name"
 	start_guard "$name" "$pid" --when 'every 1ms' --json --count 1 "$@"
 	guard_ends "$name"
-	is "$(files "$T/$name")" "$(without "$gone")" "$name: what stays"
+	is "$(files "$T/$name")" "$(without "$gone")" "$name: the files that are kept"
 	is "$(<"$T/$name.away")" away "$name: no link is followed"
-	is "$(<"$T/$name.err")" $'guarding 1 process\n1 profile, 0 failed' "$name: nothing to complain of"
+	is "$(<"$T/$name.err")" $'guarding 1 process\n1 profile, 0 failed' "$name: no errors"
 }
-# Of each process three: of grower the new one and two of the last second, of the other process
-# these two and one of the second before.
+# Three of each process: of grower, the new one and two of the last second; of the other process,
+# those two and one of the second before.
 kept keep "^(grower\\.$pid\\.20200101T00000([12]Z\\.guard-(rss|high))|other\\.77\\.20200101T00000(1|2Z\\.guard-high)).*(heap|json)$" --keep 3
 kept max-bytes '\.20200101T00000([12]Z\.guard-(rss|high))\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 4608K
 kept least '^[a-z].*\.[0-9T]*[1-9]Z\.guard-(rss|high)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 64K
 kept all '^$' --keep 0
-assert_untouched "$pid" 'what stays: untouched'
+assert_untouched "$pid" 'which files are kept: untouched'
 
 # --- a command for each profile ---
 cat >"$T/tell" <<'END'
@@ -81,14 +81,14 @@ of()
 {
 	sed -n "s/^JEPROF_CTL_$1=//p" "$T/told env"
 }
-is "$(of PID) $(of COMM) $(of RULE) $(of OK) $(of ERROR)" "$pid grower rss>40M true " '--on-profile-exec: whose, and why'
+is "$(of PID) $(of COMM) $(of RULE) $(of OK) $(of ERROR)" "$pid grower rss>40M true " '--on-profile-exec: the process and the rule'
 is "$(of FILE) $(of BYTES) $(of LEVEL_BYTES) $(of LIMIT_BYTES)" \
-	"$(line hooks 1 '"\(.file) \(.bytes) \(.level_bytes) \(.limit_bytes)"')" '--on-profile-exec: what'
-is "$(of TIME)" "$(line hooks 1 .time)" '--on-profile-exec: when'
+	"$(line hooks 1 '"\(.file) \(.bytes) \(.level_bytes) \(.limit_bytes)"')" '--on-profile-exec: the file and the sizes'
+is "$(of TIME)" "$(line hooks 1 .time)" '--on-profile-exec: the time'
 start_guard shell "$pid" --when 'rss>40M' --json --count 1 --on-profile "test -s \"\$JEPROF_CTL_FILE\" && touch '$T/touched'; exit 3"
 guard_ends shell
-ok '--on-profile: it was run when the profile was there' test -e "$T/touched"
-like "$(tail -n 1 "$T/shell.err")" '^1 commands? failed, 0 were not run' '--on-profile: that it failed'
+ok '--on-profile: it runs once the profile exists' test -e "$T/touched"
+like "$(tail -n 1 "$T/shell.err")" '^1 commands? failed, 0 were not run' '--on-profile: its failure is reported'
 hold 0
 assert_untouched "$pid" 'commands: untouched'
 stop_target "$pid"
@@ -97,17 +97,17 @@ stop_target "$pid"
 start_grower "$off"
 as_before 100
 start_guard idle "$pid" --when 'rss>40M' --count 1
-like "$(<"$T/idle.err")" "prof\\.active is false in $pid \\(grower\\).*activate $pid" 'prof.active is false: that there would be nothing'
+like "$(<"$T/idle.err")" "prof\\.active is false in $pid \\(grower\\).*activate $pid" 'prof.active is false: a warning'
 hold 60
 guard_ends idle
 is "$(active_of "$pid")" false 'prof.active is false: it stays so'
 hold 0
 start_guard activate "$pid" --when 'rss>40M' --activate --json --count 1
-ok '--activate: it is told' within 60 grep -q "profiling was turned on in $pid (grower), and stays on" "$T/activate.err"
+ok '--activate: reported' within 60 grep -q "profiling was turned on in $pid (grower), and stays on" "$T/activate.err"
 unlike "$(<"$T/activate.err")" 'prof.active is false' '--activate: no other warning'
 hold 60
 guard_ends activate
-is "$(heaviest "$(line activate 1 .file)")" hoard '--activate: a profile that holds something'
+is "$(heaviest "$(line activate 1 .file)")" hoard '--activate: a profile with samples'
 is "$(active_of "$pid")" true '--activate: it stays on'
 hold 0
 assert_untouched "$pid" '--activate: untouched'
@@ -135,7 +135,7 @@ is_undone()
 	is "$(active_of "$pid")" false "$1: it is off again"
 	ok "$1: no journal is left" test ! -e "/run/jeprof-ctl/$pid"
 	ctl_ok "$1: undo" undo --json
-	is "$(json '.recordings | length')" 0 "$1: nothing is left to put back"
+	is "$(json '.recordings | length')" 0 "$1: nothing is left to restore"
 	hold 0
 	assert_untouched "$pid" "$1: untouched"
 }
@@ -146,32 +146,32 @@ begins()
 {
 	start_guard "$1" "$pid" --when 'rss>40M' --do 'record 10m' --json
 	hold 60
-	ok "$1: it has begun" within 60 eval "grep -qs prof.active /run/jeprof-ctl/$pid && is_on $pid"
+	ok "$1: the recording has begun" within 60 eval "grep -qs prof.active /run/jeprof-ctl/$pid && is_on $pid"
 }
 begins interrupted
 end_guard interrupted
-is "$(line interrupted 1 '[.ok, .rule] | tostring')" '[true,"rss>40M"]' 'interrupted: it is shorter'
+is "$(line interrupted 1 '[.ok, .rule] | tostring')" '[true,"rss>40M"]' 'interrupted: it succeeds'
 ok 'interrupted: its profile' is_profile "$(line interrupted 1 .file)"
 is_undone interrupted
 begins killed
 kill_guard
-ok 'killed: it is put back all the same' within 60 test ! -e "/run/jeprof-ctl/$pid"
+ok 'killed: settings are restored anyway' within 60 test ! -e "/run/jeprof-ctl/$pid"
 ok 'killed: its profile' within 60 eval 'is_profile "$(find "$T/killed" -name "*guard-rss.heap")"'
 is_undone killed
 
 # --- nobody reads its output ---
 mkdir "$T/head"
 timeout 120 "$CTL" guard "$pid" -o "$T/head" --when 'rss>4T' 2>/dev/null | head -n 1 >"$T/header"
-is "${PIPESTATUS[0]}" 10 'nobody reads any more: it ends'
-like "$(<"$T/header")" '^TIME ' 'nobody reads any more: but for the first line'
+is "${PIPESTATUS[0]}" 10 'nobody reads its output: it ends'
+like "$(<"$T/header")" '^TIME ' 'nobody reads its output: the first line was written'
 
 # --- the process ends ---
 start_guard ended "$pid" --when 'rss>40M' --json
 hold 60
-is "$(line ended 1 .ok)" true 'the process ends: before'
+is "$(line ended 1 .ok)" true 'the process ends: a profile before that'
 stop_target "$pid"
 guard_ends ended
-is "$(wc -l <"$T/ended.out")" 1 'the process ends: nothing more is said'
+is "$(wc -l <"$T/ended.out")" 1 'the process ends: no further line'
 
 # --- refusals ---
 start_grower
@@ -201,7 +201,7 @@ ctl_fails 3 no_process 'refused: no such process' guard 4194304
 sleep 1000 &
 own "$!"
 ctl_fails 5 no_jemalloc 'refused: without jemalloc' guard "$pid" "$!"
-assert_untouched "$pid" 'what is refused: untouched'
+assert_untouched "$pid" 'refused: untouched'
 stop_target "$pid"
 start_grower prof:false
 snapshot "$pid"

@@ -17,9 +17,9 @@ brings()
 	file=$(line "$1" "$2" .file)
 	like "$file" "^$T/$1/grower\\.$pid\\.[0-9]{8}T[0-9]{6}Z\\.guard-$4\\.heap$" "$3: the name of its file"
 	ok "$3: a profile" is_profile "$file"
-	is "$(heaviest "$file")" hoard "$3: who has the most in it"
-	is "$(jq -cS . "${file%.heap}.json")" "$(line "$1" "$2" | jq -cS .)" "$3: the line is beside it"
-	is "$(wc -c <"$file")" "$(line "$1" "$2" .bytes)" "$3: the size of it"
+	is "$(heaviest "$file")" hoard "$3: the heaviest function"
+	is "$(jq -cS . "${file%.heap}.json")" "$(line "$1" "$2" | jq -cS .)" "$3: the document equals the line"
+	is "$(wc -c <"$file")" "$(line "$1" "$2" .bytes)" "$3: its size"
 }
 
 # --- levels of a process, before which nothing is touched ---
@@ -43,18 +43,18 @@ is "$(wc -c <"$T/levels.out")" 0 'no level is reached: no line'
 assert_untouched "$pid" 'no level is reached: untouched'
 hold 60
 brings levels 1 'rss>40M' rss
-ok 'control: then it is touched' test "$(touches)" -gt 0
+ok 'control: it is touched at a level' test "$(touches)" -gt 0
 hold 100
 brings levels 2 rss+70M growth
 hold 140
 brings levels 3 'growth>110M/1h' growth
 hold 190
 brings levels 4 +160M growth
-is "$(line levels 4 '.rss_bytes >= .level_bytes and .level_bytes > 160 * 1048576 and .took_ms >= 0')" true 'how much it was'
+is "$(line levels 4 '.rss_bytes >= .level_bytes and .level_bytes > 160 * 1048576 and .took_ms >= 0')" true 'the amounts in the line'
 kill -INT "$guard"
 guard=$tracer
 guard_ends levels
-is "$(tail -n 1 "$T/levels.err")" '4 profiles, 0 failed' 'it says how many there were'
+is "$(tail -n 1 "$T/levels.err")" '4 profiles, 0 failed' 'the summary counts the profiles'
 assert_untouched "$pid" 'levels: untouched'
 
 # --- edges: three guards see the same ---
@@ -82,7 +82,7 @@ rules()
 all_look
 hold 80
 for name in edge again cooled; do
-	is "$(line $name 1 .rule)" "rss>$level" "$name: it is crossed"
+	is "$(line $name 1 .rule)" "rss>$level" "$name: the level is crossed"
 done
 hold 62 # less than the level, but not by 5 %
 all_look
@@ -92,8 +92,8 @@ hold 190
 for name in edge again cooled; do
 	line $name 2 >/dev/null
 done
-is "$(rules edge)" 'rss>180M' 'edge: no second one before it fell by more than 5 %'
-is "$(line again 2 ".level_bytes >= $level * 1.5")" true 'again: it has grown by so much, and not before'
+is "$(rules edge)" 'rss>180M' 'edge: no second profile until it falls by more than 5 %'
+is "$(line again 2 ".level_bytes >= $level * 1.5")" true 'again: only after it has grown by 50 %'
 hold 20
 all_look
 hold 90
@@ -101,8 +101,9 @@ line edge 3 >/dev/null
 hold 215
 line edge 4 >/dev/null
 line cooled 3 >/dev/null
-is "$(rules edge)" "rss>180M rss>$level rss>180M" 'edge: another one when it fell by more, and rose'
-is "$(rules cooled)" 'rss>180M rss>200M' 'cooldown: none within it'
+is "$(rules edge)" "rss>180M rss>$level rss>180M" \
+	'edge: further profiles once it has fallen by more, and risen'
+is "$(rules cooled)" 'rss>180M rss>200M' 'cooldown: no profile within it'
 for name in edge again cooled; do
 	guard=${!name}
 	end_guard $name
@@ -113,13 +114,13 @@ assert_untouched "$pid" 'edges: untouched'
 hold 0
 start_guard grown "$pid" --when 'rss>64M' --json --again 50
 hold 80
-is "$(line grown 1 .rule)" 'rss>64M' 'grown: it is crossed'
+is "$(line grown 1 .rule)" 'rss>64M' 'grown: the level is crossed'
 hold 20
 looks
 hold 90
 looks
 hold 180
-is "$(line grown 2 '.level_bytes / 1048576 >= 96')" true 'grown: it has grown by so much, though it was less meanwhile'
+is "$(line grown 2 '.level_bytes / 1048576 >= 96')" true 'grown: a profile after growth by 50 %, despite a dip'
 end_guard grown
 
 # --- for people ---
@@ -129,13 +130,13 @@ hold 60
 guard_ends table
 like "$(<"$T/table.out")" "^TIME +PROCESS +RULE +MEMORY +PROFILE +TOOK +FILE"$'\n'"[0-9:]{8}Z +$pid \(grower\) +rss>40M +[4-6][0-9.]*M of [0-9.]+[MGT] +[0-9.]+K? +[0-9]+ms +$T/table/grower.*heap$" \
 	'a table for people'
-is "$(sed -n '1p;$p' "$T/table.err" | paste -sd/)" 'guarding 1 process/1 profile, 0 failed' '--count: so many'
+is "$(sed -n '1p;$p' "$T/table.err" | paste -sd/)" 'guarding 1 process/1 profile, 0 failed' '--count: it ends after that many'
 
 # --- at intervals, and for a limited time ---
 start_guard clock "$pid" --when 'every 100ms' --json --count 2
 guard_ends clock
 brings clock 1 'every 100ms' every
-is "$(line clock 2 '[.rule, .ok] | tostring')" '["every 100ms",true]' 'every: and once more'
+is "$(line clock 2 '[.rule, .ok] | tostring')" '["every 100ms",true]' 'every: a second time'
 is "$(wc -l <"$T/clock.out")" 2 'every: --count'
 start_guard brief "$pid" --when 'rss>4T' --for 100ms
 guard_ends brief
@@ -157,24 +158,25 @@ if make_group 256; then
 	looks
 	hold 130 "$big"
 	is "$(line group 1 '[.rule, .pid, .limit_bytes, .group] | tostring')" "[\"cgroup>60%\",$big,268435456,\"$group\"]" \
-		'cgroup: who has the most of it'
-	is "$(line group 1 '.level_bytes >= .limit_bytes * 0.6 and .level_bytes > .rss_bytes')" true 'cgroup: how much all have'
+		'cgroup: the largest process'
+	is "$(line group 1 '.level_bytes >= .limit_bytes * 0.6 and .level_bytes > .rss_bytes')" true 'cgroup: the memory of the whole group'
 	like "$(line group 1 .file)" "/grower\\.$big\\.[^/]*\\.guard-cgroup\\.heap$" 'cgroup: the name of its file'
 	hold 20 "$big"
 	looks
 	hold 150 "$small"
-	is "$(line group 2 '[.rule, .pid] | tostring')" "[\"cgroup>60%\",$small]" 'cgroup: another time it is another'
+	is "$(line group 2 '[.rule, .pid] | tostring')" "[\"cgroup>60%\",$small]" 'cgroup: the other process, once it is the largest'
 	hold 0 "$big"
 	hold 215 "$small"
-	is "$(line group 3 '[.rule, .pid, .limit_bytes] | tostring')" "[\"rss>80%\",$small,268435456]" 'rss: a part of the limit'
+	is "$(line group 3 '[.rule, .pid, .limit_bytes] | tostring')" "[\"rss>80%\",$small,268435456]" 'rss: a percentage of the limit'
 	end_guard group
-	is "$(grep -c "event:high is not available" "$T/group.err")" 0 'cgroup: nothing is unseen'
+	is "$(grep -c "event:high is not available" "$T/group.err")" 0 \
+		'cgroup: no event is unavailable'
 	start_guard unseen "$small" --when event:high --when 'cgroup>99%' --for 1ms
 	guard_ends unseen
 	is "$(grep -c 'event:high is not available' "$T/unseen.err") $(grep -c 'cgroup>99% is not available' "$T/unseen.err")" \
-		"$((group_version == 1)) 0" 'what a group of this version cannot tell is said'
+		"$((group_version == 1)) 0" 'events that this cgroup version lacks are reported'
 	assert_untouched "$small" 'cgroup: untouched'
-	assert_untouched "$big" 'cgroup: the other one, too'
+	assert_untouched "$big" 'cgroup: the other process: untouched'
 	stop_target "$small"
 	stop_target "$big"
 else
@@ -199,17 +201,17 @@ start_guard parent --children $$ --when 'rss>40M' --json --wait 60s
 parent=$guard
 start_guard all --all --when 'rss>40M' --json --wait 60s
 all=$guard
-is "$(grep -h '^guarding' "$T/name.err")" 'guarding 0 processes, and any that start later' 'those that start later are waited for'
+is "$(grep -h '^guarding' "$T/name.err")" 'guarding 0 processes, and any that start later' 'it waits for processes that start later'
 start_grower
 as_before 60
 late=$pid
 hold 60
 for guard in name parent all; do
 	line "$guard" 1 .pid >/dev/null
-	is "$(jq -r "select(.rule == \"rss>40M\") | .pid" "$T/$guard.out" | uniq)" "$late" "$guard: one that started later"
+	is "$(jq -r "select(.rule == \"rss>40M\") | .pid" "$T/$guard.out" | uniq)" "$late" "$guard: a process that started later"
 done
 line name 3 >/dev/null
-is "$(jq -r .pid "$T/name.out" | sort -u)" "$late" 'name: those that do not fit are left out'
+is "$(jq -r .pid "$T/name.out" | sort -u)" "$late" 'name: unsuitable processes are ignored'
 hold 0
 stop_target "$late"
 guard=$name
@@ -218,7 +220,7 @@ guard=$parent
 end_guard parent
 guard=$all
 end_guard all
-assert_untouched "$unfit" 'one that does not fit is untouched'
+assert_untouched "$unfit" 'an unsuitable process is untouched'
 for pid in "${others[@]}"; do
 	stop_target "$pid"
 done
@@ -248,8 +250,8 @@ dd if="$T/pipe" of=/dev/null bs=4096 iflag=nonblock status=none 2>/dev/null
 hold 140
 guard_ends unread
 dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null >"$T/read"
-is "$(jq -c '[.ok, .rule]' "$T/read")" '[true,"growth>110M/1h"]' 'somebody reads again: the next line is whole'
-like "$(<"$T/unread.err")" '2 lines were dropped'$'\n''3 profiles, 0 failed' 'nobody reads: it says how many lines are missing'
+is "$(jq -c '[.ok, .rule]' "$T/read")" '[true,"growth>110M/1h"]' 'somebody reads again: the next line is complete'
+like "$(<"$T/unread.err")" '2 lines were dropped'$'\n''3 profiles, 0 failed' 'nobody reads: the dropped lines are counted'
 exec {pipe}<&-
 assert_untouched "$pid" 'nobody reads: untouched'
 stop_target "$pid"

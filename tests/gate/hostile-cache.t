@@ -70,12 +70,12 @@ names()
 
 start_by_nobody
 snapshot "$pid"
-like "$(names "$CTL" --no-cache)" made_by_another 'its own profile has its names, as far as none are kept'
+like "$(names "$CTL" --no-cache)" made_by_another 'its own profile has its names, without the cache'
 names "$CTL" >/dev/null
-unlike "$(tr -d '\0' 2>&1 <"$cached")" made_by_another 'they are not kept'
+unlike "$(tr -d '\0' 2>&1 <"$cached")" made_by_another 'they are not cached'
 rm -f "$cached"
-like "$(names "$T/trusting")" made_by_another 'control: if its files are believed, too'
-ok 'control: they are kept' grep -aq made_by_another "$cached"
+like "$(names "$T/trusting")" made_by_another 'control: if its files are trusted'
+ok 'control: they are cached' grep -aq made_by_another "$cached"
 assert_untouched "$pid"
 stop_target "$pid"
 
@@ -84,9 +84,9 @@ pid=$!
 own "$pid"
 within 60 grep -q ready "$T/ready"
 snapshot "$pid"
-like "$(names "$CTL")" made_by_another "control: root's process is shown by them then"
+like "$(names "$CTL")" made_by_another "control: root's process is then shown with them"
 rm -f "$cached"
-unlike "$(names "$CTL")" made_by_another "without: root's process is not"
+unlike "$(names "$CTL")" made_by_another "root's process is not shown with them"
 assert_untouched "$pid" "root's process is untouched"
 
 # --- root of a container: a file of uid 0 in a volume, with the build id of the host's libc ---
@@ -106,7 +106,8 @@ char *chosen_by_container(char *p)
 C
 cc -g -O1 -shared -nostdlib -fPIC -fcf-protection=none "$T/fake2.c" -o "$volume/lib.so" "-Wl,--build-id=0x$id" ||
 	bail_out 'cannot build the library of the container'
-is "$(stat -c '%u %a' "$volume/lib.so")" '0 755' 'root has it, and others may not write'
+is "$(stat -c '%u %a' "$volume/lib.so")" '0 755' \
+	'root owns the library, and others may not write to it'
 LD_PRELOAD=libjemalloc.so.2 "$T/duplicates" >"$T/ready" &
 pid=$!
 own "$pid"
@@ -124,13 +125,13 @@ reports()
 
 rm -f "$cached"
 like "$(reports "$T/container.heap" "$CTL")" chosen_by_container 'a profile that names it has its names'
-ok 'they are not kept' test ! -e "$cached"
-unlike "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'and are not those of another'
+ok 'they are not cached' test ! -e "$cached"
+unlike "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'another profile does not get them'
 rm -f "$cached"
-like "$(TRUSTING=files reports "$T/container.heap" "$T/trusting")" chosen_by_container 'control: if each file of root is believed'
-like "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'control: they are those of another'
+like "$(TRUSTING=files reports "$T/container.heap" "$T/trusting")" chosen_by_container 'control: if each file of root is trusted'
+like "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'control: another profile gets them'
 rm -f "$cached"
-assert_untouched "$pid" "root's process is untouched, still"
+assert_untouched "$pid" "root's process is still untouched"
 
 # --- a profile that lies about where a library was mapped ---
 # lld places code at addresses that differ from its offsets in the file.
@@ -145,7 +146,7 @@ clang -g -O1 -shared -fPIC -nostdlib -fuse-ld=lld -Wl,--build-id=sha1 -o "$libra
 	bail_out 'cannot build a library with lld'
 cached=/var/cache/jeprof-ctl/$(readelf -n "$library" | awk '/Build ID/ { print $3 }').symbols
 read -r offset addr size < <(readelf -lW "$library" | awk '/LOAD.* R E / { print $2, $3, $5 }')
-ok 'its code is not where its place in the file says' test $((offset)) -ne $((addr))
+ok 'addresses of its code differ from file offsets' test $((offset)) -ne $((addr))
 
 # profile OFFSET START: print a profile of a process that maps the library at START, from OFFSET on
 profile()
@@ -164,13 +165,13 @@ profile 0 0x7f0000000000 >"$T/lie.heap"
 profile $((offset & -4096)) 0x7f0000000000 >"$T/true.heap"
 true=$(reports "$T/true.heap" "$CTL" --no-cache)
 like "$true" fn_5 'an honest profile has names'
-ok 'the other one has others' test "$(reports "$T/lie.heap" "$CTL" --no-cache)" != "$true"
+ok 'a lying profile has other names' test "$(reports "$T/lie.heap" "$CTL" --no-cache)" != "$true"
 reports "$T/lie.heap" "$CTL" >/dev/null
-ok 'what is looked up for the other one is kept' test -s "$cached"
-is "$(reports "$T/true.heap" "$CTL")" "$true" 'and right, wherever that says it was mapped'
+ok 'names for the lying profile are cached' test -s "$cached"
+is "$(reports "$T/true.heap" "$CTL")" "$true" 'they are right, whatever that profile says'
 rm -f "$cached"
 TRUSTING=offsets reports "$T/lie.heap" "$T/trusting" >/dev/null
-ok 'control: if what it says is believed' test "$(reports "$T/true.heap" "$CTL")" != "$true"
+ok 'control: if its offsets are trusted' test "$(reports "$T/true.heap" "$CTL")" != "$true"
 rm -f "$cached"
 
 done_testing

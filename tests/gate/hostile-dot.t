@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# dot(1) draws names from a target. If they take it over, it has nothing: no terminal, no secrets of
-# root, no descriptors, no further processes.
+# dot(1) draws names from a target. If they take it over, they gain nothing: no terminal, no secrets
+# of root, no descriptors, no further processes.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -92,23 +92,23 @@ draw()
 
 draw "$CTL"
 like "$said" 'terminal none' 'it has no terminal'
-like "$said" 'session own' 'it has a session of its own'
-is "$(grep ^environment <<<"$said")" 'environment PATH=/usr/bin:/bin' 'its environment has a PATH alone'
+like "$said" 'session own' 'it has its own session'
+is "$(grep ^environment <<<"$said")" 'environment PATH=/usr/bin:/bin' 'its environment has only a PATH'
 like "$said" 'descriptors 0' 'it has no descriptors of ours'
-like "$said" 'fork none' 'it makes no processes'
-like "$said" 'core 0' 'it leaves no core'
+like "$said" 'fork none' 'it cannot create processes'
+like "$said" 'core 0' 'it dumps no core'
 like "$said" 'NoNewPrivs:[[:space:]]1' 'it gains no rights'
 like "$said" 'CapPrm:[[:space:]]0000000000000000' 'it has no capabilities'
 user=$(sed -n 's/^uid \([0-9]*\) \1 groups 0$/\1/p' <<<"$said")
-ok 'it is a user of its own' test "${user:-0}" -gt 60000 -a "${user:-0}" -ne 65534
-ok 'who is in no list' eval "! getent passwd '$user'"
+ok 'it runs as its own user' test "${user:-0}" -gt 60000 -a "${user:-0}" -ne 65534
+ok 'that user is in no database' eval "! getent passwd '$user'"
 draw "$CTL"
-unlike "$said" "uid $user " 'another one each time'
+unlike "$said" "uid $user " 'another user each time'
 
 draw "$T/trusting"
-like "$said" 'terminal open' 'control: without, it has the terminal'
-like "$said" 'environment SECRET=hunter2' 'control: without, it has the environment'
-like "$said" 'fork made' 'control: without, it makes processes'
+like "$said" 'terminal open' 'control: unconfined, it has the terminal'
+like "$said" 'environment SECRET=hunter2' 'control: unconfined, it has the environment'
+like "$said" 'fork made' 'control: unconfined, it creates processes'
 
 # dot ends with jeprof-ctl.
 cat >"$T/bin/dot" <<'SH'
@@ -121,7 +121,7 @@ install -m 666 /dev/null "$T/bin/dot.pid"
 PATH=$T/bin:$PATH "$CTL" report "$T/some.heap" -f dot -o "$T/y.svg" >/dev/null 2>&1 &
 drawing=$!
 own "$drawing"
-ok 'a dot that hangs has begun' within 60 test -s "$T/bin/dot.pid"
+ok 'a dot that hangs has started' within 60 test -s "$T/bin/dot.pid"
 hangs=$(<"$T/bin/dot.pid")
 kill -KILL "$drawing"
 wait "$drawing" 2>/dev/null

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Memory of a target that is never delivered, a page of its own file system: the tracer that reads
-# it cannot be ended. It is left behind after a bounded time, and that is reported.
+# it cannot be killed. It is left behind after a bounded time, and that is reported.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -36,7 +36,7 @@ gone()
 	[[ $(state_of "$1") =~ ^Z?$ ]]
 }
 
-# Control: a process that reads that page cannot be ended.
+# Control: a process that reads that page cannot be killed.
 start_drowner
 /usr/bin/python3 - "$pid" "$page" >"$T/reader.out" 2>&1 <<'PYTHON' &
 import os, sys
@@ -50,7 +50,7 @@ within 60 grep -q reading "$T/reader.out"
 within 60 eval '[ "$(state_of $reader)" = D ]'
 kill -KILL "$reader"
 sleep 1
-is "$(state_of "$reader")" D 'control: who reads the page is not ended by SIGKILL'
+is "$(state_of "$reader")" D 'control: SIGKILL does not end a reader of the page'
 
 # The output pipes are read to their ends: a process that is left behind must not hold them open.
 # (Except in a sanitizer build, in which it keeps standard error, for reports.)
@@ -67,18 +67,18 @@ else
 fi
 like "$said" 'exit 9' 'get: it ends'
 like "$said" 'the tracer \(process [0-9]+\) cannot be killed: it waits in the kernel \(state D, in [a-z_0-9]+\), perhaps for memory of process '"$pid"' that a file system does not deliver; until then thread [0-9]+ stays stopped' \
-	'get: what happened is said'
-like "$said" 'fix: .*stop the server of its file system.*fuse/connections' 'get: what to do is said'
+	'get: the cause'
+like "$said" 'fix: .*stop the server of its file system.*fuse/connections' 'get: the fix'
 diag "it took $((SECONDS - began)) s"
 tracer=$(sed -n 's/.*tracer (process \([0-9]*\)).*/\1/p' <<<"$said")
 is "$(state_of "$tracer")" D 'the tracer is left behind'
-is "$(awk '/^Tgid:/ { print $2 }' "/proc/$tracer/status")" "$tracer" 'its id is the one that was said'
+is "$(awk '/^Tgid:/ { print $2 }' "/proc/$tracer/status")" "$tracer" 'its id is the reported one'
 
 # Other processes do not have to wait for it.
 start=$pid
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
-ctl_ok 'meanwhile: another process is worked on' activate "$pid"
+ctl_ok 'meanwhile: activate works on another process' activate "$pid"
 assert_untouched "$pid" 'meanwhile: untouched'
 pid=$start
 

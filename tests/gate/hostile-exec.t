@@ -32,7 +32,7 @@ end_usurped()
 }
 at_end+=(end_usurped)
 
-# start_usurper WAY: start it. Sets `pid`. It gets no descriptors of the test, as it may stay.
+# start_usurper WAY: start it. Sets `pid`. It gets no descriptors of the test, as it may outlive it.
 start_usurper()
 {
 	rm -f "$T/private/made"
@@ -70,14 +70,14 @@ stop_usurper
 
 attack process
 is "$status" 9 'a process that looks like a thread: refused'
-like "$err" 'created a process .[0-9]+. instead of a thread.*fix: .*do not trust' 'a process that looks like a thread: it is said why'
+like "$err" 'created a process .[0-9]+. instead of a thread.*fix: .*do not trust' 'a process that looks like a thread: the cause'
 ok 'a process that looks like a thread: the other program is not misled' test ! -e "$T/private/made"
 stop_usurper
 
 for way in borrowed thread; do
 	attack "$way"
 	is "$status" 9 "$way: runs another program: refused"
-	like "$err" 'called execve\(2\)' "$way: runs another program: it is said why"
+	like "$err" 'called execve\(2\)' "$way: runs another program: the cause"
 	ok "$way: the other program is not misled" test ! -e "$T/private/made"
 	stop_usurper
 done
@@ -85,7 +85,7 @@ done
 # Short calls are made in the borrowed thread itself.
 attack thread inline
 is "$status" 9 'inline: runs another program: refused'
-like "$err" 'called execve\(2\)' 'inline: runs another program: it is said why'
+like "$err" 'called execve\(2\)' 'inline: runs another program: the cause'
 ok 'inline: the other program is not misled' test ! -e "$T/private/made"
 stop_usurper
 

@@ -51,15 +51,15 @@ for fence in mkdir-errno clone3-nosys none; do
 			fenced=$(awk -v pid="$p" '$1 == pid && /seccomp\(SECCOMP_SET_MODE_FILTER/ { print NR; exit }' "$T/trace")
 			ok "$name: it is under a filter before it attaches" test "${fenced:-999999}" -lt "$(first "$p" ptrace)"
 			is "$(awk -v pid="$p" -v n="${fenced:-0}" '$1 == pid && NR < n && /(pread64\([0-9]+<[^>]*\/mem>|process_vm_readv\()/' "$T/trace" | wc -l)" \
-				0 "$name: and before it reads a byte of the target"
+				0 "$name: it reads nothing of the target before that"
 			is "$(grep -c "^$p .*PTRACE_SECCOMP_GET_FILTER" "$T/trace")" 0 "$name: it reads no filter itself"
 		done
 		for p in $readers; do
 			is "$(awk -v pid="$p" '$1 == pid && /((pread64|pwrite64)\([0-9]+<[^>]*\/mem>|process_vm_readv\()/' "$T/trace" | wc -l)" \
-				0 "$name: who reads the filters reads no memory"
+				0 "$name: the reader of the filters reads no memory"
 		done
 		[ "$fence" = none ] || ok "$name: the filters are read" grep -q PTRACE_SECCOMP_GET_FILTER "$T/trace"
-		is "$(grep -c SUSPEND_SECCOMP "$T/trace")" 0 "$name: none is suspended"
+		is "$(grep -c SUSPEND_SECCOMP "$T/trace")" 0 "$name: no filter is suspended"
 	done
 	assert_untouched "$pid" "$fence: untouched"
 	stop_target "$pid"
@@ -74,11 +74,11 @@ for mode in thread inline; do
 	start_victim "$T/escape/lied-to"
 	wrap=()
 	ctl_ok "behind a filter, $mode mode: a call is made" --mode "$mode" get "$pid" version
-	ok "behind a filter, $mode mode: it is still forbidden what it forbade itself" test ! -e "$ESCAPE"
+	ok "behind a filter, $mode mode: the filter still applies" test ! -e "$ESCAPE"
 	stop_target "$pid"
 	start_victim "$T/escape/lied-to"
 	ctl_ok "control: without a filter, $mode mode" --mode "$mode" get "$pid" version
-	ok "control: without a filter, $mode mode: it does that" rmdir "$ESCAPE"
+	ok "control: without a filter, $mode mode: the call succeeds" rmdir "$ESCAPE"
 	stop_target "$pid"
 done
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A target whose folder is on a file system that never answers: a process that looks at it sleeps in
-# the kernel and cannot be ended. jeprof-ctl only loses a child to it, and the command ends in time.
+# the kernel and cannot be killed. jeprof-ctl only loses a child to it, and ends in time.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -36,9 +36,9 @@ own "$reader"
 # From now on, it only calls openat(2).
 within 60 grep -q looks "$T/reader"
 within 60 grep -q '^257 ' "/proc/$reader/syscall"
-ok 'control: who looks at the folder sleeps in the kernel' within 60 sleeps "$reader"
+ok 'control: a reader of the folder sleeps in the kernel' within 60 sleeps "$reader"
 sleep 0.3
-is "$(state_of "$reader")" D 'control: and is not ended by SIGKILL'
+is "$(state_of "$reader")" D 'control: SIGKILL does not end it'
 
 # ends_in_time NAME ARGUMENTS...: the command must end in time, and say why it failed
 ends_in_time()
@@ -48,7 +48,7 @@ ends_in_time()
 	shift
 	run_ctl --timeout 5s "$@"
 	is "$status" 8 "$name: it ends in time"
-	like "$err" "cannot look at the target's folder: it took longer than" "$name: what happened is said"
+	like "$err" "cannot look at the target's folder: it took longer than" "$name: the cause"
 }
 
 ends_in_time 'dump --in-target' dump "$pid" --in-target "$T/folder/a.heap"

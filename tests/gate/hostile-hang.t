@@ -38,24 +38,24 @@ python3 -c "import os; os.pread(os.open('/proc/$silent/mem', os.O_RDONLY), 16, 0
 reader=$!
 own "$reader"
 sleeps() { [ "$(state_of "$reader")" = D ]; }
-ok 'control: who reads its memory sleeps in the kernel' within 60 sleeps
+ok 'control: a reader of its memory sleeps in the kernel' within 60 sleeps
 kill -KILL "$reader"
 sleep 0.3
-is "$(state_of "$reader")" D 'control: and cannot be killed'
+is "$(state_of "$reader")" D 'control: it cannot be killed'
 
 # --- list ---
 run_ctl list --json
 is "$status" 0 'list succeeds'
-is "$(json ".[] | select(.pid == $innocent) | .opt.prof")" true 'list: other processes are in it'
-is "$(json ".[] | select(.pid == $silent) | .pid")" '' 'list: the silent one is not'
-like "$err" 'not inspected' 'list: and that is said'
+is "$(json ".[] | select(.pid == $innocent) | .opt.prof")" true 'list: shows other processes'
+is "$(json ".[] | select(.pid == $silent) | .pid")" '' 'list: omits the silent one'
+like "$err" 'not inspected' 'list: a warning'
 
 # --- one process ---
-ctl_fails 8 'child_late give_it_time' 'status of it ends in time' \
+ctl_fails 8 'child_late give_it_time' 'status ends in time' \
 	--timeout 1500ms status "$silent"
-like "$err" 'took longer than 1\.[0-5] s' 'and says after how long'
+like "$err" 'took longer than 1\.[0-5] s' 'status: the time limit is reported'
 run_ctl --timeout 1500ms check "$silent"
-like "$out" 'took longer than' 'check says so, too'
+like "$out" 'took longer than' 'check reports it, too'
 
 # A command that treats signals as requests to stop does not wait for it.
 "$CTL" threads "$silent" --timeout 600s >"$T/out" 2>"$T/err" &
@@ -66,7 +66,7 @@ ok 'threads: waits for its child' within 60 child_sleeps
 kill -INT "$ctl"
 wait "$ctl"
 is "$?" 1 'threads: SIGINT ends it'
-is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: and that is all it says'
+is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: no other message'
 
 # --- watch --all: one silent process is there at the start, another one comes later ---
 # shellcheck source=tests/watching.sh
@@ -74,7 +74,7 @@ is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: and that is all it says'
 MALLOC_CONF=$PROF start_dumper dumper
 dumper=$pid
 start_watch all --all
-like "$(<"$T/all.talk")" 'could not inspect [0-9]+ of the processes: reading .* takes too long' 'watch: what does not answer is named'
+like "$(<"$T/all.talk")" 'could not inspect [0-9]+ of the processes: reading .* takes too long' 'watch: the silent process is reported'
 install -d -m 755 -o 65534 "$T/mnt2"
 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 	"$T/silent" "$T/fuse" "$T/mnt2" >"$T/silent2.out" 2>&1 </dev/null &
@@ -84,5 +84,5 @@ order "$dumper" dump "$T/seen.heap"
 seen_it() { events_of all "$dumper" | grep -qF "$T/seen.heap"; }
 ok 'watch: dumps of others are seen' within 60 seen_it
 end_watch all
-assert_untouched "$innocent" 'the other process'
+assert_untouched "$innocent" 'the other process: untouched'
 done_testing

@@ -47,10 +47,10 @@ chmod 777 "$T" # its dumps
 MALLOC_CONF=prof:true start_dumper dumper
 wrap=()
 snapshot "$pid"
-is "$(stat -f -c %T "/proc/$pid/root$T/any/seen/lib.so")" overlayfs 'statfs(2) does not tell it from any other'
+is "$(stat -f -c %T "/proc/$pid/root$T/any/seen/lib.so")" overlayfs 'statfs(2) cannot tell it from any other'
 see_by tracepoint refused "$CTL" "$pid"
 like "$(<"$T/refused.talk")" "$pid \(dumper\): its file is on an overlayfs that was mounted in a user namespace: .*its dumps are seen only by its system calls" \
-	'and why is said'
+	'the cause is reported'
 see_by tracepoint all "$CTL" --all
 # Control: statfs(2) is trusted.
 TRUSTING=layers see_by uprobe control "$trusting" "$pid"
@@ -94,7 +94,7 @@ wrap=()
 snapshot "$pid"
 see_by tracepoint rooted "$CTL" "$pid"
 like "$(<"$T/rooted.talk")" "$pid \(dumper\): its file is not on a disk of this machine \(file system 0x65735546\)" \
-	'and why is said'
+	'the cause is reported'
 assert_untouched "$pid"
 stop_target "$pid"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Concurrent runs of jeprof-ctl on one process are serialized by a lock that only the tool's own
-# user can take. Neither other users nor killed runs delay it; if it is not available, work goes on.
+# user can take. Neither other users nor killed runs delay it; jeprof-ctl also works without it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -39,18 +39,18 @@ is $? 1 'control: a stranger holds the lock of the folder in /proc'
 ctl_ok 'a stranger has locked the folder in /proc: activate' activate "$pid"
 "${nobody[@]}" flock "$lock" true 2>"$T/err"
 like "$(<"$T/err")" 'Permission denied' 'a stranger cannot open the lock'
-is "$(stat -c '%u %a' /run/jeprof-ctl "$lock" | xargs)" '0 700 0 600' 'the lock and its folder are of root alone'
+is "$(stat -c '%u %a' /run/jeprof-ctl "$lock" | xargs)" '0 700 0 600' 'only root has access to the lock and its folder'
 
 # --- the holder is named ---
 hold_up 3000000
 ctl_fails 7 'locked_by wait_for_other poke' 'the holder is named' \
 	deactivate "$pid"
-like "$err" "process $pid: process $holder \(jeprof-ctl\)" 'by its pid and name'
+like "$err" "process $pid: process $holder \(jeprof-ctl\)" 'the holder: pid and name'
 MALLOC_CONF=$PROF start_victim idle-je 2
 ctl_ok 'another process is not locked' status "$pid"
 stop_target "$pid"
 wait "$held" 2>/dev/null
-is $? 0 'the holder ends well'
+is $? 0 'the holder succeeds'
 pid=$first
 
 # --- a killed holder blocks nothing ---
@@ -60,15 +60,15 @@ wait "$held" 2>/dev/null
 ctl_ok 'the holder was killed: deactivate' --wait 10s deactivate "$pid"
 assert_untouched "$pid" 'the holder was killed: untouched'
 
-# --- no folder for it: work goes on, and -v says so ---
+# --- no folder for it: jeprof-ctl works without it, which -v reports ---
 # shellcheck disable=SC2016 # the inner shell's arguments
 runner=(unshare -m sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh)
 ctl_ok 'a read-only /run: activate' -v activate "$pid"
-like "$err" 'concurrent runs are not serialized: .*(Read-only|No such)' 'a read-only /run: it is said'
+like "$err" 'concurrent runs are not serialized: .*(Read-only|No such)' 'a read-only /run: reported'
 # shellcheck disable=SC2016
 runner=(unshare -m sh -c 'mount -t tmpfs none /run && mkdir -m 777 /run/jeprof-ctl && exec "$@"' sh)
 ctl_ok 'a folder that others may write to: deactivate' -v deactivate "$pid"
-like "$err" 'concurrent runs are not serialized: .*not permitted' 'a folder that others may write to: it is said'
+like "$err" 'concurrent runs are not serialized: .*not permitted' 'a folder that others may write to: reported'
 runner=()
 assert_untouched "$pid" 'without a lock: untouched'
 
@@ -81,7 +81,7 @@ at_end+=("rm -rf /tmp/jeprof-ctl-$user")
 runner=("${wrap[@]}" env -u XDG_RUNTIME_DIR)
 wrap=()
 ctl_ok 'a user: activate' activate "$pid"
-is "$(stat -c '%u %a' "/tmp/jeprof-ctl-$user" "/tmp/jeprof-ctl-$user/lock" | xargs)" "$user 700 $user 600" 'a user: the lock is of that user alone'
+is "$(stat -c '%u %a' "/tmp/jeprof-ctl-$user" "/tmp/jeprof-ctl-$user/lock" | xargs)" "$user 700 $user 600" 'a user: only that user has access to the lock'
 rm -rf "/tmp/jeprof-ctl-$user"
 "${nobody[@]}" mkdir "/tmp/jeprof-ctl-$user"
 "${nobody[@]}" /usr/bin/python3 - "/tmp/jeprof-ctl-$user/lock" "$pid" <<'PYTHON' &

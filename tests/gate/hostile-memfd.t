@@ -15,7 +15,7 @@ mknod "$T/private/device" c 1 3
 chmod 600 "$T/private"/*
 cp "$T/private/file" "$T/file.before"
 
-# Every open(2) of these is noticed.
+# Every open(2) of these is recorded.
 tests/drivers/opened "$T/private"/{file,fifo,device,fence} >"$T/opened" &
 own $!
 within 60 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
@@ -51,35 +51,35 @@ start_swapper()
 
 is "$("${nobody[@]}" cat "$T/private/file" 2>/dev/null)" '' 'the attacker may not read the file itself'
 cat "$T/private/file" >/dev/null
-is "$(opened)" file 'that a file is opened is seen'
+is "$(opened)" file 'control: an open is detected'
 
 # If it does not swap files, such a program is served.
 start_swapper never file
 ctl_ok 'no swap: dump' dump "$pid" -o "$T/none.heap"
 ok 'no swap: a profile' is_profile "$T/none.heap"
 ctl_ok 'no swap: statistics' stats "$pid" -f json
-is "$(json .jemalloc.version)" 5.3.0 'no swap: they are what was written'
+is "$(json .jemalloc.version)" 5.3.0 'no swap: statistics as written'
 stop_target "$pid"
 
 for kind in file fifo device; do
 	start_swapper before "$kind"
-	ctl_fails 1 'file_replaced distrust' "$kind, before the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
-	ctl_fails 1 'file_replaced distrust' "$kind, before the look: stats" --timeout 10s stats "$pid" -f text
+	ctl_fails 1 'file_replaced distrust' "$kind, before the check: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 'file_replaced distrust' "$kind, before the check: stats" --timeout 10s stats "$pid" -f text
 	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
-	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, before the look: bundle does not hold it"
-	is "$(opened)" '' "$kind, before the look: it was not opened"
+	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, before the check: not in the bundle"
+	is "$(opened)" '' "$kind, before the check: it was not opened"
 	stop_target "$pid"
 
 	# The file that is read is the one that we created; it is empty.
 	start_swapper after "$kind"
-	ctl_fails 1 dump_no_profile "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
-	like "$err" '\(0 bytes\)' "$kind, after the look: what was read is empty"
+	ctl_fails 1 dump_no_profile "$kind, after the check: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	like "$err" '\(0 bytes\)' "$kind, after the check: the file read is empty"
 	run_ctl --timeout 10s stats "$pid" -f text
-	is "$status:$out" 1: "$kind, after the look: stats"
+	is "$status:$out" 1: "$kind, after the check: stats"
 	rm -f "$T/swap.tar.gz"
 	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
-	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, after the look: bundle does not hold it"
-	is "$(opened)" '' "$kind, after the look: it was not opened"
+	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, after the check: not in the bundle"
+	is "$(opened)" '' "$kind, after the check: it was not opened"
 	stop_target "$pid"
 done
 ok 'no profile is left' test ! -e "$T/swap.heap"
@@ -91,7 +91,7 @@ for when in before after; do
 	start_swapper "$when" file
 	run_ctl stats "$pid" -f text
 	like "$out" secret "control: $when: opened by its number, root's file is shown"
-	is "$(opened)" file "control: $when: and that is seen"
+	is "$(opened)" file "control: $when: the open is detected"
 	stop_target "$pid"
 	start_swapper "$when" device
 	run_ctl stats "$pid" -f text

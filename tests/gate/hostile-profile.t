@@ -24,7 +24,7 @@ prepare()
 	export OVERTAKEN_VICTIM
 }
 
-# ended_by SIGNAL NAME: the process must have been ended by SIGNAL; TERM if by nothing before
+# ended_by SIGNAL NAME: the process must have been ended by SIGNAL; TERM if nothing ended it before
 ended_by()
 {
 	kill -TERM "$OVERTAKEN_VICTIM" 2>/dev/null
@@ -43,10 +43,10 @@ attempt()
 	is "$?" 0 "$name: works" || diag "$(<"$T/err")"
 	is "$(cd "$OVERTAKEN" && echo *)" 'program secret' "$name: nothing is gained"
 	is "$(<"$OVERTAKEN.gains")" '' "$name: no system call and no request reaches others"
-	ended_by TERM "$name: nobody is signalled"
+	ended_by TERM "$name: no process is signalled"
 	is "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755 0' "$name: no file is changed"
-	unlike "$(<"$T/err")" 'opened the secret' "$name: nothing is opened for it"
-	ok "$name: no name is kept" test ! -e "$poison"
+	unlike "$(<"$T/err")" 'opened the secret' "$name: no file is opened for it"
+	ok "$name: no name is cached" test ! -e "$poison"
 }
 
 # harm NAME SIGNAL ARGUMENTS...: check what it gains when it is unconfined
@@ -58,11 +58,11 @@ harm()
 	prepare
 	OVERTAKEN_FREE=1 timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	is "$(cd "$OVERTAKEN" && echo *)" 'connected made program ran read secret signalled' \
-		"control: $name: if it were free"
+		"control: $name: what it gains unconfined"
 	is "$(paste -sd ' ' "$OVERTAKEN.gains")" "$calls" "control: $name: the system calls and requests would work"
 	ended_by "$signal" "control: $name: another process would be signalled"
 	unlike "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755|700 0' "control: $name: a file would be changed"
-	ok "control: $name: a name would be kept" test -e "$poison"
+	ok "control: $name: a name would be cached" test -e "$poison"
 	rm -f "$poison"
 }
 
@@ -95,7 +95,7 @@ attempt 'diff' diff "$T/a.heap" "$T/b.heap"
 attempt 'leaks' leaks "$T/a.heap" "$T/b.heap" "$T/c.heap"
 attempt 'bundle of a file' bundle "$T/a.heap" -o "$T/e.tar.gz" --force
 "$overtaken" -q report - <"$T/a.heap" >"$T/out" 2>"$T/err"
-is "$?" 0 'report of the standard input'
+is "$?" 0 'report of standard input'
 
 # A result on a file system that never answers, not even to close(2): nobody waits for it.
 mknod -m 600 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
@@ -108,24 +108,24 @@ mounted+=("$T/mnt")
 export OVERTAKEN_RESULT=$T/mnt/lib.so
 timeout -k 5 $((60 * SLOW)) "$overtaken" report "$T/a.heap" >"$T/out" 2>"$T/err"
 is "$?" 1 'a result that does not answer: the command ends'
-like "$(<"$T/err")" 'Bad message' 'a result that does not answer: and it is not taken'
+like "$(<"$T/err")" 'Bad message' 'a result that does not answer: not accepted'
 OVERTAKEN_TRUSTED=1 "$overtaken" report "$T/a.heap" >"$T/out" 2>"$T/err" &
 waiter=$!
 own "$waiter"
 closes() { grep -q '^3 ' "/proc/$waiter/syscall"; }
 is_stuck() { grep -q '^State:.D' "/proc/$waiter/status"; }
-ok 'control: who takes it waits in close(2)' within 60 closes
+ok 'control: accepting it means waiting in close(2)' within 60 closes
 kill -KILL "$waiter"
-ok 'control: and cannot be killed' within 60 is_stuck
+ok 'control: the command cannot be killed' within 60 is_stuck
 unset OVERTAKEN_RESULT
 stop_target "$silent"
 wait "$waiter" 2>/dev/null
 
 # Output for a terminal is harmless. script(1) ends its lines with a carriage return.
 "$overtaken" report "$T/a.heap" >"$T/raw" 2>"$T/err"
-ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/raw"
+ok 'control: to a file, its output is passed on' grep -q $'\033]0;owned' "$T/raw"
 script -qec "$overtaken --no-pager --color never report $T/a.heap" /dev/null </dev/null >"$T/out" 2>&1
-like "$(tr -d '\0' <"$T/out")" owned 'to a terminal too'
+like "$(tr -d '\0' <"$T/out")" owned 'to a terminal, its output is printed, too'
 # obeyed FILE: print the control characters in it, and those that change the direction of text
 obeyed()
 {
@@ -133,7 +133,8 @@ obeyed()
 text = sys.stdin.buffer.read().replace(b"\r\n", b"\n").decode("utf-8", "replace")
 print(*sorted({"%04X" % ord(c) for c in re.findall("[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]", text)}))' <"$1"
 }
-is "$(obeyed "$T/out")" '' 'but nothing that it obeys'
-is "$(obeyed "$T/raw")" '0007 001B 009B 009D 202E FFFD' 'control: there is such text'
+is "$(obeyed "$T/out")" '' 'to a terminal, no control characters'
+is "$(obeyed "$T/raw")" '0007 001B 009B 009D 202E FFFD' \
+	'control: to a file, there are control characters'
 
 done_testing

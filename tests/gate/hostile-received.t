@@ -58,31 +58,31 @@ for lie in sparse sparse-title; do
 	ctl_fails 1 received_sparse "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
 	harm dump "$pid" -o "$T/harm.heap"
 	ok "control: $lie: the hole would be copied" test "$(stat -c %s "$T/harm.heap")" -ge $((96 << 20))
-	ok "control: $lie: to the disk" test "$(stat -c %b "$T/harm.heap")" -ge $((90 << 11))
+	ok "control: $lie: and fill the disk" test "$(stat -c %b "$T/harm.heap")" -ge $((90 << 11))
 	rm -f "$T/harm.heap"
 	cheap "$lie"
 done
 start_giver sparse $((4 << 60))
 ctl_fails 1 'received_too_large raise_max_size' 'four exbibytes are refused' --timeout 5s dump "$pid" -o "$T/got.heap"
 timeout -k 1 5 "$careless" -q --timeout 1s dump "$pid" -o - 2>/dev/null | head -c $((64 << 20)) >/dev/null
-like "${PIPESTATUS[0]}" '^(124|137)$' 'control: they would be read for ever'
+like "${PIPESTATUS[0]}" '^(124|137)$' 'control: they would be read forever'
 cheap 'four exbibytes'
 
 # --- large, but without holes ---
 start_giver large $((8 << 20))
 ctl_fails 1 'received_too_large raise_max_size' 'larger than --max-size' dump "$pid" --max-size 1M -o "$T/got.heap"
-like "$err" 'the limit is 1\.0M.*fix: .*--max-size' 'the limit and the way out are named'
+like "$err" 'the limit is 1\.0M.*fix: .*--max-size' 'the cause names the limit, the fix --max-size'
 ctl_ok 'as large as --max-size allows' dump "$pid" --max-size 16M -o "$T/got.heap"
 rm -f "$T/got.heap"
 mkdir "$T/small"
 mount -t tmpfs -o size=4m tmpfs "$T/small" && mounted+=("$T/small")
-ctl_fails 10 'output_failed make_room' 'room on the disk is looked for first' dump "$pid" -o "$T/small/got.heap"
-is "$(ls -A "$T/small")" '' 'and no file is left there'
+ctl_fails 10 'output_failed make_room' 'room on the disk is checked first' dump "$pid" -o "$T/small/got.heap"
+is "$(ls -A "$T/small")" '' 'no file is left there'
 cheap 'large'
 
 # --- it changes during reading ---
 for lie in changes grows; do
-	# On a loaded machine, nobody may get to change it before it was read: it was complete then.
+	# On a loaded machine, it may be read completely before anybody changes it.
 	for ((tries = 0; tries < 5; tries++)); do
 		start_giver "$lie" $((64 << 20))
 		run_ctl --timeout 20s dump "$pid" -o "$T/got.heap"
@@ -91,14 +91,14 @@ for lie in changes grows; do
 		stop_target "$pid"
 	done
 	like "$status" '^(1|9)$' "$lie: refused" || diag "$err"
-	like "$err" 'changed while it was read|is sparse|cannot read|truncated' "$lie: says why"
+	like "$err" 'changed while it was read|is sparse|cannot read|truncated' "$lie: the cause"
 	ok "$lie: no file is left" test ! -e "$T/got.heap"
 	stop_target "$pid"
 done
 
 start_giver grows $((64 << 20))
 harm dump "$pid" -o "$T/harm.heap"
-is "$status" 0 'control: a part of what grows would be taken for the whole'
+is "$status" 0 'control: part of a growing file would be taken for all of it'
 rm -f "$T/harm.heap"
 stop_target "$pid"
 
@@ -110,7 +110,7 @@ for lie in device fifo symlink hardlink foreign; do
 	start_root_giver "$lie" "$T/precious"
 	sum=$(md5sum <"$T/precious")
 	run_ctl --timeout 10s dump "$pid" --in-target "$T/in/$lie.heap"
-	like "$status" '^(0|1|9)$' "$lie in its place: an answer" || diag "$err"
+	like "$status" '^(0|1|9)$' "$lie in its place: the command ends" || diag "$err"
 	strace -f -e trace=openat,open,openat2 -o "$T/trace" "$CTL" "${patient[@]}" -q --timeout 10s \
 		dump "$pid" --in-target "$T/in/$lie.heap" --force >/dev/null 2>&1
 	unlike "$(grep -v O_PATH "$T/trace" | grep -v O_DIRECTORY)" "$lie.heap|/precious" \
@@ -129,8 +129,9 @@ done
 # A file that the target itself may not write to is not written to for it.
 start_giver honest
 ctl_ok 'honest, in the target' dump "$pid" --in-target "$T/in/honest.heap"
-ok 'completed' grep -q '^# pid ' "$T/in/honest.heap"
-is "$(stat -c %U "$T/in/honest.heap")" nobody 'its owner is the target'
+ok 'honest, in the target: completed' grep -q '^# pid ' "$T/in/honest.heap"
+is "$(stat -c %U "$T/in/honest.heap")" nobody \
+	"honest, in the target: it belongs to the target's user"
 # strace slows it down: on a busy machine there may be no safe moment at first.
 writes_as_user()
 {
@@ -138,7 +139,7 @@ writes_as_user()
 		--in-target "$T/in/honest.heap" --force >/dev/null 2>&1
 	grep -q 'setfsuid(65534)' "$T/trace"
 }
-ok 'written with the rights of its user' within 60 writes_as_user
+ok 'honest, in the target: written with the rights of that user' within 60 writes_as_user
 assert_untouched "$pid" 'honest, in the target: untouched'
 stop_target "$pid"
 
@@ -156,10 +157,10 @@ declare -A why=([escapes]=stats_control_character [passwd]=stats_malformed [trai
 for file in escapes passwd trailing red array nothing; do
 	start_giver stats "$T/$file"
 	for format in json prom; do
-		ctl_fails 1 "${why[$file]}" "$file: is no $format" stats "$pid" -f "$format"
+		ctl_fails 1 "${why[$file]}" "$file: refused as $format" stats "$pid" -f "$format"
 	done
 	run_ctl stats "$pid" -f text
-	is "$(LC_ALL=C tr -d '[:print:]\n\t\200-\377' <"$T/out" | wc -c)" 0 "$file: nothing that a terminal obeys"
+	is "$(LC_ALL=C tr -d '[:print:]\n\t\200-\377' <"$T/out" | wc -c)" 0 "$file: no control characters"
 	if [ "$file" = passwd ] || [ "$file" = escapes ]; then
 		harm stats "$pid" -f json
 		is "$(md5sum <"$T/harm")" "$(md5sum <"$T/$file")" "control: $file: would be passed on"
@@ -169,13 +170,13 @@ for file in escapes passwd trailing red array nothing; do
 done
 start_giver stats "$T/good"
 ctl_ok 'good statistics' stats "$pid" -f json
-is "$(json .jemalloc.stats.allocated)" 7 'are passed on'
-ctl_ok 'and rendered' stats "$pid" -f prom
-like "$out" 'jemalloc_allocated_bytes\{[^}]*\} 7' 'with their numbers'
+is "$(json .jemalloc.stats.allocated)" 7 'good statistics: passed on'
+ctl_ok 'good statistics: rendered' stats "$pid" -f prom
+like "$out" 'jemalloc_allocated_bytes\{[^}]*\} 7' 'good statistics: rendered: the numbers'
 stop_target "$pid"
 start_giver stats-sparse $((1 << 30))
 ctl_fails 1 'received_too_large raise_max_size' 'statistics of a gigabyte' stats "$pid" -f text
-ctl_fails 1 received_sparse 'with a hole' stats "$pid" -f text --max-size 2G
+ctl_fails 1 received_sparse 'statistics with a hole' stats "$pid" -f text --max-size 2G
 assert_untouched "$pid" 'statistics of a gigabyte: untouched'
 
 done_testing

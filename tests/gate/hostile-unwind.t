@@ -53,9 +53,9 @@ stop_target "$pid"
 
 start_unwound endless
 ctl_fails 8 'walk_late retry_or_damaged poke' 'endless tables: refused' activate "$pid" --max-pause 250ms
-like "$err" 'fix: .*tables of the target are damaged or malicious' 'endless tables: what to do'
+like "$err" 'fix: .*tables of the target are damaged or malicious' 'endless tables: the fix'
 assert_untouched "$pid" 'endless tables: untouched'
-ok 'endless tables: who walked is gone' within 60 eval '! pgrep -f "^$CTL.* activate $pid"'
+ok 'endless tables: the walker is gone' within 60 eval '! pgrep -f "^$CTL.* activate $pid"'
 stop_target "$pid"
 
 done_testing

@@ -54,15 +54,15 @@ told()
 	TRUSTING=name start_watch "$1" --all --on-dump \
 		'[ "$JEPROF_CTL_COMM" != spoof ] || echo "by=$JEPROF_CTL_BY file=$JEPROF_CTL_FILE host=$JEPROF_CTL_HOST_FILE" >"'"$T/$1.told"'"'
 	CTL=$ctl
-	ok "$1: it learns of a dump" within 60 test -s "$T/$1.told"
+	ok "$1: the hook learns of a dump" within 60 test -s "$T/$1.told"
 	end_watch "$1"
 }
 
 told spoofed "$CTL"
 like "$(<"$T/spoofed.told")" '^by= file=/proc/self/fd/[0-9]+ host=/proc/[0-9]+/root/proc/self/fd/[0-9]+$' \
-	'it is not called ours, nor named by what it says'
+	'it is not taken for ours, and its claimed name is ignored'
 told believed "$T/trusting"
-is "$(<"$T/believed.told")" 'by=jeprof-ctl file=/etc/shadow host=/etc/shadow' 'control: if its name is believed'
+is "$(<"$T/believed.told")" 'by=jeprof-ctl file=/etc/shadow host=/etc/shadow' 'control: if its name is trusted'
 
 # Our own dump, of a process that continues to spoof: its destination is what we noted.
 MALLOC_CONF=prof:true "$T/spoof" >"$T/ready2" &
@@ -73,7 +73,7 @@ start_watch ours "$pid"
 ctl_ok 'our own dump' dump "$pid" -o "$T/ours.heap"
 end_watch ours
 is "$(seen ours 'select(.by != null) | "\(.by) \(.file)"' | grep -c "^jeprof-ctl $T/ours.heap\$")" \
-	"$(seen ours 'select(.by != null)' | wc -l)" 'what is called ours goes where ours went'
-ok 'ours is among them' eval "seen ours 'select(.by != null)' | grep -q ."
+	"$(seen ours 'select(.by != null)' | wc -l)" 'dumps reported as ours went to our file'
+ok 'our dump is among them' eval "seen ours 'select(.by != null)' | grep -q ."
 
 done_testing

@@ -12,7 +12,7 @@ memory_kb=65536 # of a jeprof-ctl that uses 4 MB otherwise; ASan's own needs are
 clean()
 {
 	is "$(cat "$T/out" "$T/err" | LC_ALL=C tr -d '[:print:]\n\t\200-\377' | wc -c)" 0 \
-		"$1: nothing that a terminal obeys"
+		"$1: no control characters"
 }
 
 # lied NAME STATUS REGEX COMMAND...: exit status with $lie is one of STATUS (0|1|9); $err matches
@@ -85,21 +85,21 @@ lied 'a dump that is no profile' 1 'not a heap profile' dump "$pid" -o "$T/lie.h
 assert_untouched "$pid" 'a dump that is no profile: untouched'
 
 start_liar dump-strange
-lied 'a dump with an unheard-of result' 1 . dump "$pid" -o "$T/lie.heap"
-assert_untouched "$pid" 'a dump with an unheard-of result: untouched'
+lied 'a dump with an unknown result' 1 . dump "$pid" -o "$T/lie.heap"
+assert_untouched "$pid" 'a dump with an unknown result: untouched'
 
 start_liar dump-crashes
 lied 'a dump that crashes' 9 'killed by Illegal instruction' dump "$pid" -o "$T/lie.heap"
 within 60 test "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2
-lied 'and the program lives on' 0 '' activate "$pid"
-is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a crash in a dump: no call of its own was disturbed'
+lied 'a dump that crashes: the program continues' 0 '' activate "$pid"
+is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a dump that crashes: no call of its own was interrupted'
 
 # These keep one thread of the target busy; the others go on.
 for lie in dump-hangs dump-endless; do
 	start_liar "$lie"
 	lied "$lie: ends in time" 9 'finishes the call on its own' --timeout 5s dump "$pid" -o "$T/lie.heap"
 	beats=$(tests/drivers/photo board "$T/board.$pid" | jq .beats[0])
-	ok "$lie: the program goes on" within 60 eval \
+	ok "$lie: the program continues" within 60 eval \
 		"[ \"\$(tests/drivers/photo board '$T/board.$pid' | jq .beats[0])\" -gt $beats ]"
 	stop_target "$pid"
 done
@@ -114,7 +114,7 @@ stop_target "$pid"
 start_liar honest $'\033[31mx\n\t\a'
 lied 'a name with escape sequences, check' 0 '' check "$pid"
 lied 'a name with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
-ok 'a name with escape sequences, list has it' grep -Eqw -- "$pid" "$T/out"
+ok 'a name with escape sequences, list shows it' grep -Eqw -- "$pid" "$T/out"
 lied 'a name with escape sequences, an error' 10 . dump "$pid" -o "$T/no/such/folder"
 (cd "$T" && "$CTL" "${patient[@]}" -q dump "$pid") >"$T/out" 2>"$T/err"
 clean 'a name with escape sequences, in the name of a file'
@@ -130,7 +130,7 @@ snapshot "$pid"
 lied 'a path with escape sequences, check' 0 '' check "$pid"
 lied 'a path with escape sequences, status' '0|1' '' status "$pid"
 lied 'a path with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
-ok 'a path with escape sequences, list has it' grep -Eqw -- "$pid" "$T/out"
+ok 'a path with escape sequences, list shows it' grep -Eqw -- "$pid" "$T/out"
 assert_untouched "$pid" 'a path with escape sequences: untouched'
 
 # A sparse ELF file of 1 GiB, whose tables claim to fill it.
@@ -189,9 +189,9 @@ ln -s "$T/precious" "$T/shared/link.heap"
 ln -s "$T/nowhere" "$T/shared/dangling.heap"
 ctl_fails 10 'output_not_a_file choose_another_name' 'a planted link is not written through' dump "$pid" -o "$T/shared/link.heap"
 run_ctl dump "$pid" --force -o "$T/shared/link.heap"
-is "$(<"$T/precious")" precious 'not with --force either'
+is "$(<"$T/precious")" precious 'a planted link is not written through with --force either'
 ctl_fails 10 'output_not_a_file choose_another_name' 'a dangling link is not written through' dump "$pid" -o "$T/shared/dangling.heap"
-ok 'and what it names is not made' test ! -e "$T/nowhere"
+ok 'the file that it names is not created' test ! -e "$T/nowhere"
 ln -sf "$T/precious" "$T/shared/link.heap"
 run_ctl dump "$pid" --in-target "$T/shared/link.heap"
 ok 'the target is not made to write through a link' test "$status" -ne 0

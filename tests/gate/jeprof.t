@@ -17,7 +17,7 @@ is "$(wc -w <<<"$threads")" 4 'python: four threads'
 run_ctl report --no-cache -f jeprof --addresses --retain='^pythread_wrapper$' "$T/python.heap"
 read -r _ _ _ _ _ address _ place < <(sed -n 2p "$T/out")
 is "$(gdb -batch -ex "info line *0x$address" "$python" 2>/dev/null | sed -nE 's/^Line ([0-9]+) of "([^"]*)".*/\2:\1/p')" \
-	"${place#./build-debug/}" 'python: the file of a line, as gdb has it'
+	"${place#./build-debug/}" 'python: the file of a line, according to gdb'
 
 # --- filters, including those that jeprof does not have: counted again, without jeprof ---
 
@@ -31,7 +31,7 @@ counted()
 	jq -r '.rows[] | select(.name | startswith("[") | not) | "\(.name) \(.flat | round) \(.cum | round)"' \
 		"$T/out" | sort >"$T/ours"
 	tests/drivers/counted.py "$T/python.heap" "${@#--}" >"$T/theirs" 2>"$T/counted.err" || diag "$(<"$T/counted.err")"
-	ok "$name: rows" test "$(wc -l <"$T/theirs")" -ge "$rows"
+	ok "$name: there are rows" test "$(wc -l <"$T/theirs")" -ge "$rows"
 	is "$(diff "$T/ours" <(sort "$T/theirs"))" '' "$name: the same rows"
 }
 

@@ -40,9 +40,9 @@ not_ready()
 {
 	run_ctl check "$pid" --json
 	is "$(json .ready)" false "$1: check says that a dump would fail"
-	like "$(json '.checks[] | select(.name == "dump") | .detail')" "$2" "$1: check says why"
+	like "$(json '.checks[] | select(.name == "dump") | .detail')" "$2" "$1: check: the cause"
 	fix=$(json '.checks[] | select(.name == "dump") | .fix')
-	like "$fix" "$3" "$1: check says what to do"
+	like "$fix" "$3" "$1: check: the fix"
 }
 
 checked_ready()
@@ -52,7 +52,7 @@ checked_ready()
 }
 
 # --- no more threads: RLIMIT_NPROC (which does not apply to root), pids.max, RLIMIT_AS ---
-# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: refuse a thread; the arguments are for activate
+# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: must refuse a thread; ARGUMENTS are for activate
 no_threads()
 {
 	local name=$1
@@ -64,7 +64,7 @@ no_threads()
 	like "$err" "cannot safely create a thread: it has $2 left \\($1.*\\), and up to $3 may" \
 		"$name: thread mode: the numbers"
 	no_dump "$name: dump" 1 'raise_limit_or_do_without in_target' -o "$T/no.heap"
-	unlike "$err" 'mode inline' "$name: dump: no advice that leads nowhere"
+	unlike "$err" 'mode inline' "$name: dump: no useless fix"
 	[ "$name" = RLIMIT_AS ] ||
 		ctl_fails 1 'no_room_count raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"
 }
@@ -125,22 +125,22 @@ assert_untouched "$pid" 'no room to sample: untouched'
 is "$(failed)" 0 'no room to sample: none of its allocations failed'
 # Control: while it is sampled, its own allocations fail.
 ctl_ok 'no room to sample: activate --force' activate "$pid" --force
-ok 'control: its allocations fail then' within 60 eval '[ "$(failed)" -gt 0 ]'
+ok 'control: then its allocations fail' within 60 eval '[ "$(failed)" -gt 0 ]'
 unset "photographed[$pid]"
 stop_target "$pid"
 
-# The current rate of samples counts, not that at the start.
+# What counts is the current sample rate, not the initial one.
 start_victim cramped
 left_of 8192
 snapshot "$pid"
 ctl_fails 1 sampling_without_room 'room for few samples: many are refused' activate "$pid"
 ctl_ok 'room for few samples: reset' reset "$pid" --sample-rate 1M --mode inline
 ctl_ok 'room for few samples: activate' activate "$pid"
-ctl_ok 'room for few samples: activate, which is done' activate "$pid"
+ctl_ok 'room for few samples: activate again' activate "$pid"
 ctl_ok 'room for few samples: threads --activate' threads "$pid" --activate all
 ctl_fails 1 'sampling_without_room room_to_sample_or_force' 'room for few samples: reset to more is refused' \
 	reset "$pid" --sample-rate 64 --mode inline
-ctl_fails 1 sampling_without_room 'room for few samples: so is set prof.reset' set "$pid" prof.reset 6 --mode inline
+ctl_fails 1 sampling_without_room 'room for few samples: set prof.reset is refused' set "$pid" prof.reset 6 --mode inline
 ctl_ok 'room for few samples: reset to fewer' reset "$pid" --sample-rate 2M --mode inline
 ctl_ok 'room for few samples: deactivate' deactivate "$pid"
 ctl_ok 'nothing is sampled: reset to more' reset "$pid" --sample-rate 64 --mode inline
@@ -148,7 +148,7 @@ ctl_ok 'nothing is sampled: threads --activate' threads "$pid" --activate all
 ctl_ok 'no room for many: activate --force' activate "$pid" --force
 ctl_fails 1 sampling_without_room 'no room for many: threads --activate is refused' threads "$pid" --activate all
 ctl_ok 'no room for many: threads' threads "$pid"
-ctl_ok 'no room for many: reset, at the rate it has' reset "$pid" --sample-rate 64 --mode inline
+ctl_ok 'no room for many: reset to the current rate' reset "$pid" --sample-rate 64 --mode inline
 assert_untouched "$pid" 'room for few samples: untouched'
 stop_target "$pid"
 
@@ -199,7 +199,7 @@ for limit in 0 1024; do
 	assert_untouched "$pid" "RLIMIT_FSIZE $limit: untouched"
 	ctl_ok "RLIMIT_FSIZE $limit: deactivate" deactivate "$pid"
 	prlimit --pid "$pid" --fsize=unlimited
-	ctl_ok "RLIMIT_FSIZE $limit: lifted as told, dump works" dump "$pid" -o "$T/yes.heap" --force
+	ctl_ok "RLIMIT_FSIZE $limit lifted: dump" dump "$pid" -o "$T/yes.heap" --force
 	ok "RLIMIT_FSIZE $limit: a profile" is_profile "$T/yes.heap"
 	stop_target "$pid"
 done
@@ -215,8 +215,8 @@ for limit in 1 3 4; do # with 0, poll(2) fails
 	not_ready "RLIMIT_NOFILE $limit" 'RLIMIT_NOFILE' 'prlimit .*--nofile=5:'
 done
 sh -c "${fix##*limit: }"
-checked_ready 'RLIMIT_NOFILE as told'
-ctl_ok 'RLIMIT_NOFILE as told: dump' dump "$pid" -o "$T/yes.heap" --force
+checked_ready 'RLIMIT_NOFILE raised by the fix'
+ctl_ok 'RLIMIT_NOFILE raised by the fix: dump' dump "$pid" -o "$T/yes.heap" --force
 prlimit --pid "$pid" --nofile=3
 snapshot "$pid"
 no_dump 'RLIMIT_NOFILE 3: dump' 1 'file_not_made nofile_limited' -o "$T/no.heap"
@@ -234,7 +234,7 @@ profiled 2
 snapshot "$pid"
 ctl_fails 10 'inside_failed make_room' 'disk full: dump in the target is refused' \
 	dump "$pid" --in-target "$T/full/no.heap"
-like "$err" 'fix: make room' 'disk full: says what to do'
+like "$err" 'fix: make room' 'disk full: the fix'
 ctl_fails 10 'output_failed make_room' 'disk full: dump is refused' dump "$pid" -o "$T/full/no.heap"
 is "$(ls "$T/full")" filler 'disk full: no file is left'
 assert_untouched "$pid" 'disk full: untouched'
@@ -271,7 +271,7 @@ fi
 
 # --- control: a write beyond the limit ends a program ---
 { bash -c 'ulimit -f 0; echo >"$1"' sh "$T/beyond"; } 2>/dev/null
-is $? 153 'control: RLIMIT_FSIZE ends who writes'
+is $? 153 'control: RLIMIT_FSIZE ends a program that writes'
 
 # --- our own limit on descriptors: never the target's fault ---
 MALLOC_CONF=$PROF start_victim idle
@@ -285,7 +285,7 @@ for command in status check activate dump list; do
 	for files in {4..24}; do
 		runner=(prlimit "--nofile=$files")
 		run_ctl "$command" "${arguments[@]}" --timeout 3s
-		# On a busy machine, the tracer may get no CPU: that says nothing here.
+		# On a busy machine, the tracer may get no CPU, which proves nothing here.
 		while [[ $status == 8 && $err == *'the tracer got no time on a CPU'* ]]; do
 			run_ctl "$command" "${arguments[@]}" --timeout 3s
 		done
@@ -297,7 +297,7 @@ for command in status check activate dump list; do
 	runner=()
 	is "$wrong" '' "$command: our own limit is not blamed on the target"
 	# Nothing works without descriptors.
-	ok "$command: refused with few" test "$refused" -gt 0
+	ok "$command: refused with few descriptors" test "$refused" -gt 0
 done
 assert_untouched "$pid" 'untouched by commands without descriptors'
 
@@ -339,7 +339,7 @@ else
 		runner=(prlimit --stack=65536:unlimited)
 		# shellcheck disable=SC2086
 		ctl_ok "a low soft limit on the stack: ${command%% *}" ${command//PID/$pid} --timeout 60s
-		[ "$command" != 'activate PID' ] || ctl_ok 'and off again' deactivate "$pid"
+		[ "$command" != 'activate PID' ] || ctl_ok 'deactivate again' deactivate "$pid"
 	done
 	runner=()
 	# Control: a stack that cannot grow ends a program.

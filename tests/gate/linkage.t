@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# works NAME LINKAGE PREFIX: test the main job on the victim just started
+# works NAME LINKAGE PREFIX: test the main commands on the victim just started
 works()
 {
 	local name=$1 linkage=$2 prefix=$3
@@ -22,7 +22,7 @@ works()
 	ctl_ok "$name: deactivate" deactivate "$pid" --json
 	is "$(json .changed)" true "$name: changed back"
 	ctl_ok "$name: stats" stats "$pid" -f json
-	like "$(json .jemalloc.version)" '^5\.' "$name: stats is jemalloc's document"
+	like "$(json .jemalloc.version)" '^5\.' "$name: stats prints jemalloc's document"
 	assert_untouched "$pid" "$name: untouched"
 	stop_target "$pid"
 }
@@ -49,11 +49,11 @@ works busy-rjem static _rjem_
 # A function of the program has such a name, too.
 mkfifo "$T/orders"
 start_victim dumper-je "$T/orders"
-like "$(nm "$VICTIMS/dumper-je")" ' t find_mallctl' 'a function called like it: is there'
+like "$(nm "$VICTIMS/dumper-je")" ' t find_mallctl' 'a function with a similar name: it exists'
 snapshot "$pid"
-ctl_ok 'a function called like it: status' status "$pid" --json
-is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" je_ 'a function called like it: is not taken for it'
-assert_untouched "$pid" 'a function called like it: untouched'
+ctl_ok 'a function with a similar name: status' status "$pid" --json
+is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" je_ 'a function with a similar name: not mistaken for mallctl'
+assert_untouched "$pid" 'a function with a similar name: untouched'
 stop_target "$pid"
 
 # The program's file is deleted, but its image can still be read.
@@ -69,7 +69,7 @@ snapshot "$pid"
 ctl_ok 'static: list' list --json
 is "$(jq -r --argjson p "$pid" '.. | objects | select(.pid? == $p) | .linkage' "$T/out")" static 'static: linkage'
 run_ctl status "$pid"
-like "$status" '^[08]$' 'static: status works, or says that there is no safe moment' || diag "$err"
+like "$status" '^[08]$' 'static: status works, or reports no safe moment' || diag "$err"
 assert_untouched "$pid" 'static: untouched'
 
 done_testing

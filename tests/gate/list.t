@@ -45,24 +45,24 @@ is "$(of "$on" .comm)" "$comm" 'comm'
 is "$(of "$on" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"shared","",true,true' 'a program linked with it'
 is "$(of "$off" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"shared","",true,false' \
 	'another process of the same program, with other options'
-is "$(of "$static" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"static","_rjem_",true,false' 'one that has it inside'
-is "$(of "$preloaded" .linkage)" preload 'one that it was preloaded into'
-is "$(of "$plain" .pid)" '' 'one that has none is not there'
+is "$(of "$static" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"static","_rjem_",true,false' 'a program with a static jemalloc'
+is "$(of "$preloaded" .linkage)" preload 'a program with a preloaded jemalloc'
+is "$(of "$plain" .pid)" '' 'a program without jemalloc is not listed'
 like "$(of "$on" .version)" '^5\.' 'version'
 like "$(of "$on" .rss_bytes)" '^[1-9][0-9]{5}' 'RSS'
-is "$(of "$on" .start_time)" "$(sed 's/.*) //' "/proc/$on/stat" | cut -d' ' -f20)" 'when it began'
-is "$(of "$on" '.limit_bytes == null')" "$(of "$on" '.used_bytes == null')" 'a limit, and what of it is used'
+is "$(of "$on" .start_time)" "$(sed 's/.*) //' "/proc/$on/stat" | cut -d' ' -f20)" 'the start time'
+is "$(of "$on" '.limit_bytes == null')" "$(of "$on" '.used_bytes == null')" 'a limit, and its usage'
 like "$(of "$on" .prof.active)" '^(null|false)$' 'prof.active: false, or not known'
-is "$(pids .pid)" "$(pids .pid | tr ' ' '\n' | sort -n | paste -sd' ')" 'by pid'
+is "$(pids .pid)" "$(pids .pid | tr ' ' '\n' | sort -n | paste -sd' ')" 'sorted by pid'
 ctl_ok 'list for people' list
-like "$out" 'PID +COMM +USER +VERSION +PREFIX +LINKAGE +CONFIG\.PROF +OPT\.PROF +PROF\.ACTIVE +RSS +CONTAINER' 'titles'
+like "$out" 'PID +COMM +USER +VERSION +PREFIX +LINKAGE +CONFIG\.PROF +OPT\.PROF +PROF\.ACTIVE +RSS +CONTAINER' 'the titles'
 like "$out" "$on +$comm +root +5\.[0-9.]+ +- +shared +true +true" 'a row'
 
 cp "$VICTIMS/idle" "$T/lüä"
 MALLOC_CONF=$PROF start_victim "$T/lüä"
 ctl_ok 'a name with letters of two bytes' list --comm lüä
 is "$(LC_ALL=C.UTF-8 bash -c '{ read -r a; read -r b; } && a=${a%%USER*} && b=${b%%root*} && echo $((${#a} - ${#b}))' <"$T/out")" 0 \
-	'a name with letters of two bytes: the columns are straight'
+	'a name with letters of two bytes: the columns are aligned'
 stop_target "$pid"
 
 # --- sorted and filtered ---
@@ -76,14 +76,14 @@ wrap=()
 nobody=$pid
 for user in 65534 nobody; do
 	ctl_ok "list --uid $user" list --uid "$user" --json
-	is "$(of "$nobody" .uid)" 65534 "by uid: $user's own"
-	is "$(pids '.uid != 65534')" '' "by uid: $user's alone"
+	is "$(of "$nobody" .uid)" 65534 "by uid: lists processes of $user"
+	is "$(pids '.uid != 65534')" '' "by uid: only those of $user"
 done
 group=$(cut -d: -f3 "/proc/$on/cgroup" | awk '{ print length, $0 }' | sort -n | tail -n 1 | cut -d' ' -f2-)
 ctl_ok 'list --cgroup' list --cgroup "$group" --json
 is "$(of "$on" .pid)" "$on" 'by control group'
 ctl_ok 'list --cgroup of another' list --cgroup "$group/no-such-group" --json
-is "$(pids .pid)" '' 'by control group: nobody is in there'
+is "$(pids .pid)" '' 'by control group: none in another one'
 ctl_ok 'list --comm and --uid' list --comm "$comm" --uid 65534 --json
 is "$(pids .pid)" '' 'filters apply together'
 ctl_fails 2 choice_unknown 'list --sort by something else is refused' list --sort color
@@ -95,7 +95,7 @@ tests/drivers/whole_calls.py "$T/cut" >"$T/strace"
 # It may create and kill its own children.
 mine=$(grep -oE '(clone|clone3|fork|vfork)\(.*= [0-9]+$' "$T/strace" | grep -oE '[0-9]+$' | paste -sd'|')
 is "$(grep -vE '\+\+\+|--- |(clone|clone3|fork|vfork)\(' "$T/strace" | grep -vcE "kill\(($mine), SIGKILL\)")" 0 \
-	'it traces nobody, writes to nobody, signals nobody' || diag "$(<"$T/strace")"
+	'it traces, writes to and signals no process' || diag "$(<"$T/strace")"
 for p in "$on" "$off" "$static" "$preloaded"; do assert_untouched "$p" "list leaves $p untouched"; done
 
 # --- after activation ---
@@ -112,13 +112,13 @@ for ((i = 0; i < 60; i++)); do
 done
 ctl_ok 'list of very many' list --comm sleep --json
 is "$(pids '.linkage == "preload"' | tr ' ' '\n' | grep -cxF -f <(printf '%s\n' "$preloaded" "${many[@]}"))" 61 \
-	'each of them is there'
+	'each of them is listed'
 (for ((i = 0; i < 300; i++)); do LD_PRELOAD=libjemalloc.so.2 true; done) &
 own $!
 for round in 1 2 3 4 5; do
 	run_ctl list --json
 	is "$status$err" 0 "list while processes come and go, $round"
-	is "$(of "$on" .pid)" "$on" "list while processes come and go, $round: has what stays"
+	is "$(of "$on" .pid)" "$on" "list while processes come and go, $round: has those that stay"
 done
 
 # --- a process that maps a library without being linked with it does not affect those that are ---
@@ -133,18 +133,19 @@ for how in '' clear; do
 		wrap=()
 		start_sleep LD_PRELOAD=libjemalloc.so.2
 		run_ctl list --json
-		is "$(of "$pid" .linkage)" preload "behind one that maps the library, $owner ${how:-whole}"
-		is "$(of "$mapper" .pid)" '' "which is not there, $owner ${how:-whole}"
+		is "$(of "$pid" .linkage)" preload "listed behind a process that maps the library, $owner ${how:-whole}"
+		is "$(of "$mapper" .pid)" '' "that process is not listed, $owner ${how:-whole}"
 		stop_target "$mapper"
 	done
 done
 
 # --- without privileges ---
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" list --json >"$T/out" 2>"$T/err"
-is $? 0 'list of an ordinary user'
-is "$(pids '.uid != 65534')" '' 'an ordinary user sees his own'
-is "$(of "$nobody" .linkage)" shared 'and knows them'
+is $? 0 'list as an ordinary user'
+is "$(pids '.uid != 65534')" '' 'an ordinary user: only own processes'
+is "$(of "$nobody" .linkage)" shared 'an ordinary user: their linkage'
 setpriv --reuid=65534 --clear-groups "$CTL" list >/dev/null 2>"$T/err"
-like "$(<"$T/err")" 'could not be inspected; root can inspect them all' 'and learns of the others'
+like "$(<"$T/err")" 'could not be inspected; root can inspect them all' \
+	'an ordinary user: told that others were not inspected'
 
 done_testing
