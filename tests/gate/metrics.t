@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # list -f prom and -f openmetrics: Prometheus and the format's own parser accept the output,
-# whatever the names of processes and groups, and the values are true.
+# whatever the names of processes and groups, and the values are correct.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -10,13 +10,13 @@ declare -A reader=([prom]='promtool check metrics' [openmetrics]=tests/drivers/o
 takes()
 {
 	# shellcheck disable=SC2086 # words
-	ok "$1: is taken" ${reader[$2]} <<<"$3"
+	ok "$1: is accepted" ${reader[$2]} <<<"$3"
 }
 
 refuses()
 {
 	# shellcheck disable=SC2086 # words
-	ok "control: $1: is refused" eval '! '"${reader[$2]}" <<<"$3"
+	ok "control: $1: is rejected" eval '! '"${reader[$2]}" <<<"$3"
 }
 
 # value FAMILY PID: print its number in the last output
@@ -53,9 +53,9 @@ for format in prom openmetrics; do
 	ctl_ok "list -f $format" list -f $format
 	takes "$format" $format "$out"
 	is "$(awk '/^jeprof_process_info/' "$T/out" | wc -l)" "$(awk '$1 == "jeprof_processes" { print $2 }' "$T/out")" \
-		"$format: each process"
-	is "$(label service "$shop")" 'the \"shop\" \\ here' "$format: the name that a service gives itself"
-	is "$(label comm "$hostile")" 'q\"\\\\x0a\\xff} 1' "$format: a hostile name"
+		"$format: every process is listed"
+	is "$(label service "$shop")" 'the \"shop\" \\ here' "$format: the service name"
+	is "$(label comm "$hostile")" 'q\"\\\\x0a\\xff} 1' "$format: a hostile name is escaped"
 	is "$(label opt_prof "$redis") $(label opt_prof "$hostile") $(label linkage "$redis")" 'true false shared' \
 		"$format: other labels"
 	for p in "${!named[@]}"; do
@@ -65,41 +65,41 @@ for format in prom openmetrics; do
 	done
 	like "$(value jeprof_process_rss_bytes "$redis")" '^[1-9][0-9]{6}' "$format: resident memory"
 done
-refuses 'without its end' openmetrics "$(sed '$d' "$T/out")"
+refuses 'without the EOF line' openmetrics "$(sed '$d' "$T/out")"
 refuses 'a family twice' openmetrics "$(sed '/^# EOF/d' "$T/out"; cat "$T/out")"
-refuses 'an open label' openmetrics "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
+refuses 'an unterminated label' openmetrics "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
 ctl_ok 'list -f prom, again' list -f prom
 prom=$out
 refuses 'a family twice' prom "$prom"$'\n'"$prom"
-refuses 'a family in two places' prom "$(sed 1,2p "$T/out")"
-refuses 'an open label' prom "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
-refuses 'a quote as it is' prom "$(sed 's/\\"/"/' "$T/out")"
-is "$(grep -c '^jeprof_ctl_build_info{version="[0-9.]*"} 1$' "$T/out")" 1 'which jeprof-ctl it was'
+refuses 'a split family' prom "$(sed 1,2p "$T/out")"
+refuses 'an unterminated label' prom "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
+refuses 'an unescaped quote' prom "$(sed 's/\\"/"/' "$T/out")"
+is "$(grep -c '^jeprof_ctl_build_info{version="[0-9.]*"} 1$' "$T/out")" 1 'its own version'
 
-# --- the values are true ---
+# --- the values are correct ---
 ctl_ok 'list --json' list --json
 cp "$T/out" "$T/list"
-is "$(grep -c "$secret" "$T/list")$(grep -c "$secret" <<<"$prom")" 00 'nothing else of the environment'
-ok 'control: it is in there' grep -q "$secret" "/proc/$shop/environ"
+is "$(grep -c "$secret" "$T/list")$(grep -c "$secret" <<<"$prom")" 00 'no other environment variable is shown'
+ok 'control: the environment has the secret' grep -q "$secret" "/proc/$shop/environ"
 is "$(jq -r --argjson p "$shop" '.[] | select(.pid == $p) | .service_name' "$T/list")" 'the "shop" \ here' 'JSON: the name of the service'
 is "$(jq -c --argjson p "$hostile" '.[] | select(.pid == $p) | [.service_name, .container_id, .pod_uid, .qos_class]' "$T/list")" \
-	'["q\"\\\\x0a\\xff} 1",null,null,null]' 'JSON: of another'
+	'["q\"\\\\x0a\\xff} 1",null,null,null]' 'JSON: an escaped name, and no container'
 ctl_ok 'list -f json' list -f json
 is "$(jq -cS 'map(del(.rss_bytes))' "$T/out")" "$(jq -cS 'map(del(.rss_bytes))' "$T/list")" 'list -f json is list --json'
 ctl_ok 'list -f table' list -f table
 like "$out" '^ *PID +COMM' 'list -f table is list'
 run_ctl list --json -f prom
-is "$status $(json .error.id)" '2 exclusive' 'list --json -f prom'
+is "$status $(json .error.id)" '2 exclusive' 'list --json -f prom is refused'
 for p in "$redis" "$hostile" "$shop" "${!named[@]}"; do assert_untouched "$p"; done
 ctl_ok 'activate' activate "$redis"
 snapshot "$redis"
 ctl_ok 'list -f prom while active' list -f prom
-like "$(value jeprof_prof_active "$redis")" '^1?$' 'prof.active: 1, or not known'
+like "$(value jeprof_prof_active "$redis")" '^1?$' 'prof.active: 1 or unknown'
 is "$(value jeprof_prof_active "$redis")" \
 	"$("$CTL" list --json 2>/dev/null | jq -r --argjson p "$redis" '.[] | select(.pid == $p) | if .prof.active == null then "" else 1 end')" \
-	'prof.active: as JSON has it'
+	'prof.active: the same as in JSON'
 is "$(value jeprof_process_cgroup_limit_bytes "$redis")" "$("$CTL" explain "$redis" --json | jq '.limit_bytes // empty')" \
-	'a limit: as explain has it'
+	'a limit: the same as in explain'
 
 # --- control groups: their limits and names ---
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
@@ -115,7 +115,7 @@ if mkdir -p "$inner" 2>/dev/null && echo "$hostile" >"$inner/cgroup.procs" &&
 		ctl_ok "a group: list -f $format" list -f $format
 		takes "a group: $format" $format "$out"
 		is "$(value jeprof_process_cgroup_limit_bytes "$hostile")" $((1 << 30)) "a group: $format: its limit"
-		like "$(value jeprof_process_cgroup_used_bytes "$hostile")" '^[0-9]+$' "a group: $format: what is used"
+		like "$(value jeprof_process_cgroup_used_bytes "$hostile")" '^[0-9]+$' "a group: $format: memory in use"
 		is "$(label container_id "$hostile") $(label pod_uid "$hostile")" "$id $pod" "a group: $format: container and pod"
 		is "$(label unit "$hostile")" 'e\"v\\x2d\\xff}.service' "a group: $format: a hostile name"
 	done

@@ -23,7 +23,7 @@ done <<<"${right//, /$'\n'}"
 wrong='FLAG color, FLAG pid, STRING json, STRING pid, OPTIONAL force, PID color, PID timeout_ms, INT json, INT unit, DURATION count, DURATION comm, SIZE pid, SIZE color, CHOICE json, CHOICE count, FILE words'
 while read -r kind field; do
 	ok "$kind does not take $field" eval "! compiles $kind $field"
-	like "$(<"$T/said")" "the field $field is not of the type of OPTION_$kind" "$kind does not take $field: says so"
+	like "$(<"$T/said")" "the field $field is not of the type of OPTION_$kind" "$kind does not take $field: the error names both"
 done <<<"${wrong//, /$'\n'}"
 
 done_testing

@@ -10,18 +10,18 @@ snapshot "$pid"
 echo precious >"$T/exists.heap"
 ctl_fails 10 'output_exists choose_or_force' 'a file that exists is refused' dump "$pid" -o "$T/exists.heap"
 like "$err" 'fix:.*--force' 'the fix is --force'
-is "$(<"$T/exists.heap")" precious 'the file is as it was'
+is "$(<"$T/exists.heap")" precious 'the file is unchanged'
 ctl_ok '--force replaces it' dump "$pid" -o "$T/exists.heap" --force
 ok 'now it is a profile' is_profile "$T/exists.heap"
 
 ctl_fails 10 'output_failed name_a_folder' 'a folder that does not exist' dump "$pid" -o "$T/no-such-folder/x.heap"
-like "$err" 'no-such-folder' 'a folder that does not exist: which'
-ctl_fails 10 'output_is_folder choose_another_name' 'a folder in the place of the file' dump "$pid" -o "$T"
+like "$err" 'no-such-folder' 'a folder that does not exist: it is named'
+ctl_fails 10 'output_is_folder choose_another_name' 'a folder instead of a file' dump "$pid" -o "$T"
 
 mkdir "$T/target"
 ln -s "$T/target/planted" "$T/link.heap"
 run_ctl dump "$pid" -o "$T/link.heap"
-is "$status" 10 'a link to nowhere counts as a file that exists' || diag "$err"
+is "$status" 10 'a dangling link counts as an existing file' || diag "$err"
 ok 'nothing was written through the link' test ! -e "$T/target/planted"
 
 # No space: a file system of one page, which only jeprof-ctl sees.
@@ -32,12 +32,12 @@ timeout 60 unshare -m --propagation private bash -c "
 	echo \$? >'$T/status'
 	ls -A '$T/small' >'$T/left'" </dev/null
 is "$(<"$T/status")" 10 'no space: exit status' || diag "$(<"$T/err")"
-like "$(<"$T/err")" '[Nn]o space' 'no space: said so'
+like "$(<"$T/err")" '[Nn]o space' 'no space: the cause is reported'
 is "$(<"$T/left")" '' 'no space: no file is left'
 
 "$CTL" "${patient[@]}" dump "$pid" -o - >/dev/full 2>"$T/err"
 is "$?" 10 'standard output is full: exit status'
-like "$(<"$T/err")" '[Nn]o space' 'standard output is full: said so'
+like "$(<"$T/err")" '[Nn]o space' 'standard output is full: the cause is reported'
 "$CTL" "${patient[@]}" dump "$pid" -o - >&- 2>"$T/err"
 is "$?" 10 'standard output is closed: exit status' || diag "$(<"$T/err")"
 "$CTL" "${patient[@]}" status "$pid" >/dev/full 2>"$T/err"
@@ -53,7 +53,7 @@ is "$?" 10 'a reader that went away: exit status' || diag "$(<"$T/err")"
 
 script -qec "$CTL ${patient[*]} dump $pid -f pprof -o -" /dev/null </dev/null >"$T/out" 2>&1
 is "$?" 2 'pprof to a terminal: exit status'
-like "$(<"$T/out")" 'refusing to write pprof to a terminal' 'pprof to a terminal: said so'
+like "$(<"$T/out")" 'refusing to write pprof to a terminal' 'pprof to a terminal: refused'
 
 mkdir "$T/closed"
 chmod 755 "$T/closed"
@@ -66,10 +66,10 @@ nobodys=$pid
 snapshot "$nobodys"
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 	"$CTL" "${patient[@]}" dump "$nobodys" -o "$T/closed/x.heap" >"$T/out" 2>"$T/err" </dev/null
-is "$?" 10 'a folder that nobody may write: exit status' || diag "$(<"$T/err")"
-like "$(<"$T/err")" '[Pp]ermission denied|not writable' 'a folder that nobody may write: said so'
-is "$(ls -A "$T/closed")" '' 'a folder that nobody may write: is empty'
-assert_untouched "$nobodys" 'the target of nobody is untouched'
+is "$?" 10 'an unwritable folder: exit status' || diag "$(<"$T/err")"
+like "$(<"$T/err")" '[Pp]ermission denied|not writable' 'an unwritable folder: the cause is shown'
+is "$(ls -A "$T/closed")" '' 'an unwritable folder: it is empty'
+assert_untouched "$nobodys" 'the target of user nobody is untouched'
 
 # Killed at any moment: the file is a complete profile, or there is none.
 pid=${started[0]}
@@ -88,8 +88,8 @@ for _ in $(seq 30); do
 	fi
 done
 diag "killed 30 times: $complete complete profiles, $left times none"
-is "$odd" 0 'killed half-way: never a part of a profile'
-is "$(find "$T" -maxdepth 1 -name '*killed*' | wc -l)" 0 'killed half-way: nothing else is left'
+is "$odd" 0 'killed midway: never a partial profile'
+is "$(find "$T" -maxdepth 1 -name '*killed*' | wc -l)" 0 'killed midway: nothing else is left'
 assert_untouched "$pid"
 
 done_testing

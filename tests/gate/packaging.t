@@ -12,34 +12,34 @@ systemd_takes()
 {
 	local unit=$1 name=${1##*/}
 
-	ok "$name: systemd takes it" systemd-analyze verify --man=no "$unit"
-	ok "$name: its exposure is $2 of 100 at most" \
+	ok "$name: systemd accepts it" systemd-analyze verify --man=no "$unit"
+	ok "$name: its exposure is at most $2 of 100" \
 		systemd-analyze security --offline=true --threshold="$2" --no-pager "$unit"
 	sed 's/^ExecStart=.*/ExecStart=sbin\/jeprof-ctl/' "$unit" >"$T/broken.service"
-	ok "$name: control: systemd refuses a broken one" eval '! systemd-analyze verify --man=no "$T/broken.service"'
+	ok "$name: control: systemd rejects a broken unit" eval '! systemd-analyze verify --man=no "$T/broken.service"'
 	sed '/^CapabilityBoundingSet=/d; /^SystemCallFilter=/d' "$unit" >"$T/weak.service"
-	ok "$name: control: systemd finds a weak one" \
+	ok "$name: control: systemd rejects a weak unit" \
 		eval "! systemd-analyze security --offline=true --threshold=$2 --no-pager \"\$T/weak.service\""
 }
 
 ok 'make install' make -s install PREFIX="$T/usr"
-ok 'the program is there' "$T/usr/sbin/jeprof-ctl" version
-ok 'what speaks HTTP is there' test -x "$T/usr/libexec/jeprof-ctl/http"
-is "$(grep -v '^#' "$T/usr/lib/sysusers.d/jeprof-ctl.conf")" 'g jeprof-ctl -' 'the group of its clients is there'
-ok 'the manual is there' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
-ok 'the schema is there' test -s "$T/usr/share/jeprof-ctl/schema.json"
-ok 'that of the HTTP interface, too' cmp doc/schema/openapi.json "$T/usr/share/jeprof-ctl/openapi.json"
+ok 'the program is installed' "$T/usr/sbin/jeprof-ctl" version
+ok 'the HTTP program is installed' test -x "$T/usr/libexec/jeprof-ctl/http"
+is "$(grep -v '^#' "$T/usr/lib/sysusers.d/jeprof-ctl.conf")" 'g jeprof-ctl -' 'the group of its clients is declared'
+ok 'the manual is installed' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
+ok 'the schema is installed' test -s "$T/usr/share/jeprof-ctl/schema.json"
+ok 'the OpenAPI description is installed' cmp doc/schema/openapi.json "$T/usr/share/jeprof-ctl/openapi.json"
 for file in bash-completion/completions/jeprof-ctl zsh/site-functions/_jeprof-ctl fish/vendor_completions.d/jeprof-ctl.fish; do
-	ok "completion is there: $file" grep -q deactivate "$T/usr/share/$file"
+	ok "completion is installed: $file" grep -q deactivate "$T/usr/share/$file"
 done
 unit=$T/usr/lib/systemd/system/jeprof-ctl-watch.service
 systemd_takes "$unit" 20
 systemd_takes "${unit%watch.service}guard.service" 62
 systemd_takes "${unit%watch.service}serve.service" 66
-ok 'the socket: systemd takes it' systemd-analyze verify --man=no "${unit%watch.service}serve.socket"
+ok 'the socket: systemd accepts it' systemd-analyze verify --man=no "${unit%watch.service}serve.socket"
 sed '/^ListenStream=/d' "${unit%watch.service}serve.socket" >"${unit%/*}/broken.socket"
 cp "${unit%watch.service}serve.service" "${unit%/*}/broken.service"
-ok 'the socket: control: systemd refuses a broken one' eval '! systemd-analyze verify --man=no "${unit%/*}/broken.socket"'
+ok 'the socket: control: systemd rejects a broken unit' eval '! systemd-analyze verify --man=no "${unit%/*}/broken.socket"'
 rm "${unit%/*}"/broken.*
 
 # members SET...: print the system calls in systemd's sets, and single ones
@@ -75,7 +75,7 @@ limits=(unshare -min --propagation private sh -c 'mount --bind / / && mount -o r
 	mount -t tmpfs none $dir || exit; done && exec "$@"' sh
 	setpriv --no-new-privs --bounding-set "-all,$caps")
 read -ra command < <(setting ExecStart)
-is "${command[0]}" "$T/usr/sbin/jeprof-ctl" 'the unit starts what was installed'
+is "${command[0]}" "$T/usr/sbin/jeprof-ctl" 'the unit starts the installed program'
 "${limits[@]}" "${command[@]}" >"$T/unit.events" 2>"$T/unit.talk" </dev/null &
 watcher=$!
 own "$watcher"
@@ -84,10 +84,10 @@ is_seen()
 	order "$pid" dump /dev/null
 	[ -n "$(events_of "$1" "$pid")" ]
 }
-ok 'the unit: a dump of another user is seen' within 60 is_seen unit || diag "$(<"$T/unit.talk")"
-is "$(seen unit "select(.pid == $pid) | .source" | uniq)" uprobe 'the unit: by its probe'
+ok 'the unit: a dump by another user is seen' within 60 is_seen unit || diag "$(<"$T/unit.talk")"
+is "$(seen unit "select(.pid == $pid) | .source" | uniq)" uprobe 'the unit: it is seen by the probe'
 end_watch unit
-is "$(<"$T/unit.talk")" '' 'the unit: nothing to say'
+is "$(<"$T/unit.talk")" '' 'the unit: no messages'
 
 read -ra allowed < <(setting SystemCallFilter)
 members "${allowed[@]}" | sort -u >"$T/allowed"
@@ -102,8 +102,8 @@ wait "$strace"
 # 335 is uretprobe, which the kernel inserts at probed returns; filters do not see it.
 sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | grep -vx syscall_0x14f | sort -u >"$T/made"
 ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
-is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and those of a stack'
-is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows what a watch does'
+is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and a stack is taken'
+is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows all calls of a watch'
 
 # --- the guard ---
 
@@ -119,14 +119,14 @@ limits[6]='mount --bind / / && mount -o remount,bind,ro / && mount --bind "$STAT
 export STATE=$state
 read -ra command < <(setting ExecStart)
 is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --all --json --output %S/jeprof-ctl/guard/" \
-	'the guard: starts what was installed'
-is "$(setting RuntimeDirectoryMode)" 0711 'the guard: who may reach the socket beside what it keeps, can'
+	'the guard: starts the installed program'
+is "$(setting RuntimeDirectoryMode)" 0711 'the guard: others may traverse its runtime folder'
 command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1)
 snapshot "$pid"
 "${limits[@]}" "${command[@]}" >"$T/guard.events" 2>"$T/guard.talk" </dev/null
 is $? 0 'the guard: a profile of a process of another user' || diag "$(<"$T/guard.talk")"
 is "$(jq -c "select(.pid == $pid) | [.ok, .comm, .rule]" "$T/guard.events")" '[true,"dumper","every 1s"]' \
-	'the guard: says so'
+	'the guard: its event is correct'
 ok 'the guard: it is a profile' is_profile "$(json .file "$T/guard.events")"
 assert_untouched "$pid" 'the guard: untouched'
 
@@ -140,11 +140,11 @@ ok 'the guard: control: the other unit has some' grep -qE "$filters" "${unit%gua
 
 unit=${unit%guard.service}serve.service
 read -ra command < <(setting ExecStart)
-is "${command[*]}" "$T/usr/sbin/jeprof-ctl serve --group jeprof-ctl" 'serve: starts what was installed'
+is "${command[*]}" "$T/usr/sbin/jeprof-ctl serve --group jeprof-ctl" 'serve: starts the installed program'
 is "$(grep -E "$filters" "$unit")" '' 'serve: no setting brings a filter of system calls'
-is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 yes' 'serve: the folder is there for others, too'
+is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 yes' 'serve: others may traverse its runtime folder, which stays'
 is "$(sed -n 's/^ListenStream=//p; s/^SocketMode=//p; s/^SocketGroup=//p' "${unit%service}socket" | paste -sd ' ')" \
-	'/run/jeprof-ctl/http.sock 0660 jeprof-ctl' 'the socket: where, and whose'
+	'/run/jeprof-ctl/http.sock 0660 jeprof-ctl' 'the socket: its path, mode and group'
 
 # status_of PID FIELD: print a field of its status
 status_of()
@@ -177,25 +177,25 @@ ask()
 caps=$(setting CapabilityBoundingSet | sed 's/CAP_/+/g' | tr 'A-Z ' 'a-z,')
 snapshot "$pid"
 serve_by serve "$caps"
-like "$(<"$T/serve.log")" 'serving on a socket of systemd' 'serve: by the first connection' || bail_out 'it does not serve'
+like "$(<"$T/serve.log")" 'serving on a socket of systemd' 'serve: started by the first connection' || bail_out 'it does not serve'
 is "$(ask serve "/api/v1/processes/$pid" | jq -c '[.[] | .pid, .comm]')" "[$pid,\"dumper\"]" \
 	'serve: sees a process of another user'
 is "$(ask serve "/api/v1/processes/$pid/activate" -X POST | jq -r .after)" true 'serve: activate'
 is "$(ask serve "/api/v1/processes/$pid/deactivate" -X POST | jq -r .after)" false 'serve: deactivate'
-is "$(ask serve "/api/v1/processes/$pid/activate" -X POST | jq -r .after)" true 'serve: as it was'
+is "$(ask serve "/api/v1/processes/$pid/activate" -X POST | jq -r .after)" true 'serve: on again'
 ask serve "/pid/$pid/pprof/heap" >"$T/served.heap"
 ok 'serve: a profile' is_profile "$T/served.heap"
-is "$(status_of "$serve" Seccomp)" 0 'serve: it has no filter, so that it may read others'
-is "$(status_of "$front" Seccomp) $(status_of "$front" CapBnd)" '2 0000000000000000' 'serve: what speaks HTTP has one, and no capability for ever'
-like "$(status_of "$front" Uid)" '^[1-9][0-9]*$' 'serve: nor is it root'
-like "$(readlink "/proc/$front/root")" '/front\.[^/]* \(deleted\)$' 'serve: nor are there files for it'
+is "$(status_of "$serve" Seccomp)" 0 'serve: it has no filter, so that it may read those of targets'
+is "$(status_of "$front" Seccomp) $(status_of "$front" CapBnd)" '2 0000000000000000' 'serve: the HTTP process has one, and can never gain a capability'
+like "$(status_of "$front" Uid)" '^[1-9][0-9]*$' 'serve: the HTTP process is not root'
+like "$(readlink "/proc/$front/root")" '/front\.[^/]* \(deleted\)$' 'serve: the HTTP process has a deleted root directory'
 end_child "$serve" -TERM
 wait "$serve"
 is $? 0 'serve: it ends' || diag "$(<"$T/serve.log")"
 assert_untouched "$pid" 'serve: untouched'
 
 serve_by few "${caps//,+set?id/}"
-is "$(status_of "$front" Uid)" 0 'serve: control: what speaks HTTP is root without what it gives rights up with'
+is "$(status_of "$front" Uid)" 0 'serve: control: without these capabilities, the HTTP process is root'
 end_child "$serve" -TERM
 wait "$serve"
 stop_target "$pid"

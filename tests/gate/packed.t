@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Compressed debug data: the same names as from plain data. It takes memory for all of it only if it
+# Compressed debug data: the same names as from plain data. All of it is held in memory only if it
 # cannot be unpacked to a file. Also broken data, and that nothing is left behind.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -97,7 +97,7 @@ no_room()
 build -gz=none plain
 build -gz=zlib program
 ok 'the debug data is packed' is_packed "$T/program"
-ok 'the control: of plain data it is not' eval '! is_packed "$T/plain"'
+ok 'control: plain debug data is not packed' eval '! is_packed "$T/plain"'
 start "$T/plain"
 names 'plain' "$T/plain.heap"
 named 'plain'
@@ -149,7 +149,7 @@ done
 	bail_out 'dwz failed'
 objcopy --compress-debug-sections=zlib "$T/c.debug" "$debug"
 objcopy --compress-debug-sections=zlib "$T/common.debug" "$T/debug/common.debug"
-ok 'common: it is packed' is_packed "$T/debug/common.debug"
+ok 'common: the shared debug file is packed' is_packed "$T/debug/common.debug"
 names 'common' "$T/bare.heap" with_debug
 named 'common'
 ok 'common: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
@@ -190,7 +190,7 @@ PY
 for how in noise more less cut unknown; do
 	break_it "$how"
 	names "$how" "$T/bare.heap" with_debug env TMPDIR="$T/tmp"
-	like "$(<"$T/names")" "(^|"$'\n'")outer@\?:0 main@\?:0" "$how: the names of the symbol table, and no more"
+	like "$(<"$T/names")" "(^|"$'\n'")outer@\?:0 main@\?:0" "$how: only names from the symbol table"
 	is "$(ls -A "$T/tmp")" '' "$how: nothing is left in TMPDIR"
 done
 assert_untouched "$pid" 'debug file: untouched'

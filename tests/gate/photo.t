@@ -60,7 +60,7 @@ notices 'executable memory' 'm = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mm
 notices 'a mapped file' 'f = open("/etc/passwd", "rb"); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); f.close()' 'm.close()'
 notices 'much memory' 'm = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)' 'm.close()'
 order 'm = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)'
-notices 'memory that is gone' 'm.close()'
+notices 'unmapped memory' 'm.close()'
 notices 'a limit' 'old = resource.getrlimit(resource.RLIMIT_NOFILE); resource.setrlimit(resource.RLIMIT_NOFILE, (old[0] - 1, old[1]))' \
 	'resource.setrlimit(resource.RLIMIT_NOFILE, old)'
 notices 'another folder' 'here = os.getcwd(); os.chdir("/")' 'os.chdir(here)'
@@ -82,7 +82,7 @@ within 60 grep -q ready "$T/tracer"
 ok 'a tracer: noticed' differs
 end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
-ok 'a tracer: the same without' same
+ok 'a tracer: the same when it is gone' same
 
 # Code that differs from its file, as after writes by a debugger or a probe.
 export PHOTO_CODE=1
@@ -91,11 +91,11 @@ order 'at = int(m.split("-")[0], 16); f = open("/proc/self/mem", "r+b", 0)'
 snapshot "$pid"
 ok 'code: the same before' same
 order 'f.seek(at); x = f.read(1); f.seek(at); f.write(x)'
-ok 'code: a copy that is the same is as the file' same
+ok 'code: a copied page that equals the file does not count' same
 order 'f.seek(at); f.write(bytes([x[0] ^ 0xcc]))'
 ok 'code: a byte that changed is noticed' differs
 order 'f.seek(at); f.write(x)'
-ok 'code: the same when it was put back' same
+ok 'code: the same when restored' same
 unset PHOTO_CODE
 
 # A victim that does nothing, and one that counted an error.
@@ -103,7 +103,7 @@ start_victim idle
 snapshot "$pid"
 still=$(mktemp "$T/still.XXXXXX")
 cp "$T/board.$pid" "$still"
-ok 'a heart that does not beat: noticed' \
+ok 'a victim that has stopped working: noticed' \
 	eval 'PHOTO_PATIENCE=0.1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
 python3 - "$still" "$T/found" <<'END'
 import struct, sys

@@ -55,8 +55,8 @@ chmod 777 "$T"
 ctl_fails 10 'inside_failed name_a_folder_for_uid' 'another uid: --in-target where it may not write' \
 	dump "$pid" --in-target /root/x.heap
 mkdir -m 777 "$T/open"
-ctl_ok 'another uid: --in-target where it may' dump "$pid" --in-target "$T/open/x.heap"
-is "$(stat -c %u "$T/open/x.heap")" 65534 'another uid: the file is its own'
+ctl_ok 'another uid: --in-target where it may write' dump "$pid" --in-target "$T/open/x.heap"
+is "$(stat -c %u "$T/open/x.heap")" 65534 'another uid: the target owns the file'
 assert_untouched "$pid"
 chmod 755 "$T"
 
@@ -75,8 +75,8 @@ if [ "$status" -eq 0 ]; then
 	ok 'chroot without /proc: a profile' is_profile "$T/jail.heap"
 else
 	is "$status" 10 'chroot without /proc: refused'
-	like "$(json .error.message)" '/proc' 'chroot without /proc: names the cause'
-	like "$(json .error.fix)" '--in-target' 'chroot without /proc: names the way out'
+	like "$(json .error.message)" '/proc' 'chroot without /proc: the cause is reported'
+	like "$(json .error.fix)" '--in-target' 'chroot without /proc: the fix names --in-target'
 	ok 'chroot without /proc: no file' test ! -e "$T/jail.heap"
 fi
 ctl_ok 'chroot without /proc: --in-target' dump "$pid" --in-target /inside.heap
@@ -90,7 +90,7 @@ started_within unshare -m --propagation private bash -c '
 	mount --bind / / && mount -o remount,bind,ro / && exec "$@"' sh
 works 'read-only root'
 ctl_fails 10 inside_failed 'read-only root: --in-target is refused' dump "$pid" --in-target /x.heap
-like "$err" 'Read-only file system' 'read-only root: said so'
+like "$err" 'Read-only file system' 'read-only root: the cause is reported'
 assert_untouched "$pid"
 
 # --- another pid namespace, with its own /proc and with ours ---

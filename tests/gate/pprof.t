@@ -78,7 +78,7 @@ def made():
     yield "mis-said", HEAD + CODE + sample([2], [1, 4096]) + rest(comments=("pid: -7", "pid: 99999999999999999999"))
     yield "threads", HEAD + CODE + sample([1, 2], [1, 4096], *thread(0, "worker \x1b[1m")) + \
         sample([1, 2], [2, 8192], *thread(7, "thread")) + rest()
-    # Of 600 inlined calls the outer ones are cut; ids and lines of any size are no trouble.
+    # Of 600 inlined calls the outer ones are cut; ids and lines of any size are accepted.
     yield "inlined", HEAD + location(1 << 63, 0x401000, *[(2, -1)] * 300, (1, 1 << 40)) + CODE + \
         sample([1 << 63], [1, 4096]) + rest()
     # Locations of one address, of none, and of another process's mapping.
@@ -129,44 +129,44 @@ rows()
 # --- profiles of other programs ---
 ctl_ok 'sound' report "$T/in/sound.pb.gz" --json
 is "$(rows)" 'main.hold 46080 46080, main.main 100 46180' 'sound: its functions'
-is "$(json '[.total, .period, .stacks] | tostring')" '[46180,1024,2]' 'sound: its total is what it says, and one stack is one'
+is "$(json '[.total, .period, .stacks] | tostring')" '[46180,1024,2]' 'sound: its total, and equal stacks are merged'
 is "$(json '.rows[0].flat_error > 0')" true 'sound: an estimate has an error'
 ctl_ok 'not packed' report "$T/in/sound.pb" --json
 is "$(rows)" 'main.hold 46080 46080, main.main 100 46180' 'not packed: the same'
 is "$("$CTL" report - --json <"$T/in/sound.pb.gz" | jq .total)" 46180 'from stdin: the same'
 ctl_ok 'lines' report "$T/in/sound.pb.gz" --lines
-like "$out" 'main.hold.*main.go:20' 'lines: they are known'
+like "$out" 'main.hold.*main.go:20' 'lines: they are shown'
 ctl_ok 'objects' report "$T/in/sound.pb.gz" --inuse-objects --json
-is "$(json .total)" 16 'objects: as it says'
-ctl_fails 1 'no_cumulative_counts prof_accum' 'what it does not count' report "$T/in/sound.pb.gz" --alloc-space
+is "$(json .total)" 16 'objects: the total'
+ctl_fails 1 'no_cumulative_counts prof_accum' 'counts that it does not have' report "$T/in/sound.pb.gz" --alloc-space
 ctl_ok 'said' report "$T/in/said.pb.gz"
-like "$out" '^inuse_space of a\\x1b\[1mb \(4242\): 4.0K' 'said: whose it is, safe to show'
+like "$out" '^inuse_space of a\\x1b\[1mb \(4242\): 4.0K' 'said: its process, with an escaped name'
 ctl_ok 'mis-said' report "$T/in/mis-said.pb.gz" --json
-is "$(json .pid)" null 'mis-said: no process has such a number'
+is "$(json .pid)" null 'mis-said: an impossible pid is ignored'
 ctl_ok 'threads' report "$T/in/threads.pb.gz" --thread 7 --json
 is "$(json .total)" 8192 'threads: one of them'
 ctl_ok 'inlined' report "$T/in/inlined.pb.gz" --json
-is "$(rows)" 'main.hold 4096 4096' 'inlined: the innermost calls'
+is "$(rows)" 'main.hold 4096 4096' 'inlined: the innermost calls are kept'
 ctl_ok 'addresses' report "$T/in/addresses.pb.gz" --lines --json
 is "$(json '[.rows[].name] | sort | map(sub(".*:"; "")) | sort | join(" ")')" '1 2 3 4 5' 'addresses: each location has its own line'
 ctl_ok 'unnamed' report "$T/in/unnamed.pb.gz" --json
-is "$(rows)" '[gone+0x1001] 4096 4096' 'unnamed: the place is its name'
+is "$(rows)" '[gone+0x1001] 4096 4096' 'unnamed: named by its offset'
 ctl_ok 'difference' report "$T/in/difference.pb.gz" --json
-is "$(json .total)" 8192 'difference: less than nothing counts'
+is "$(json .total)" 8192 'difference: negative values count'
 ctl_ok 'whole' report "$T/in/whole.pb.gz" --json
-is "$(json '[.total, .period, .rows[0].flat_error] | tostring')" '[40960,1,0]' 'whole: what was not sampled has no error'
+is "$(json '[.total, .period, .rows[0].flat_error] | tostring')" '[40960,1,0]' 'whole: complete counts have no error'
 ctl_ok 'no samples' report "$T/in/no samples.pb.gz" --json
-is "$(json '[.total, .stacks] | tostring')" '[0,0]' 'no samples: nothing'
+is "$(json '[.total, .stacks] | tostring')" '[0,0]' 'no samples: the total is 0'
 ctl_ok 'wild' report "$T/in/wild.pb.gz" --json
-is "$(json .total)" 4096 'wild: what it points to outside of itself is not there'
+is "$(json .total)" 4096 'wild: references to nothing are ignored'
 ctl_ok 'diff' diff "$T/in/whole.pb.gz" "$T/in/sound.pb.gz" --json
-is "$(json '.in_use.after - .in_use.before')" 5220 'diff: reads them, too'
+is "$(json '.in_use.after - .in_use.before')" 5220 'diff: reads such profiles, too'
 for pair in 'built -1:rebuilt 1' 'placeless -1:placeless 1' 'built -1:placeless 1'; do
 	ctl_ok "diff of $pair" diff "$T/in/${pair%:*}.pb.gz" "$T/in/${pair#*:}.pb.gz" --json
 	is "$(json '[.stacks[] | [.before, .after, (.calls | map(.function) | join(" < "))]] | tostring')" \
-		'[[8192,16384,"main.hold < main.main"]]' "diff of $pair: by its names"
+		'[[8192,16384,"main.hold < main.main"]]' "diff of $pair: matched by name"
 	ctl_ok "sum of $pair" report "$T/in/${pair%:*}.pb.gz" "$T/in/${pair#*:}.pb.gz" --sum --json
-	is "$(rows)" 'main.hold 24576 24576, main.main 0 24576' "sum of $pair: by its names"
+	is "$(rows)" 'main.hold 24576 24576, main.main 0 24576' "sum of $pair: matched by name"
 done
 for name in cpu 'no types'; do
 	ctl_fails 1 'in_file pprof_not_of_memory' "$name" report "$T/in/$name.pb.gz"
@@ -184,7 +184,7 @@ printf '%s\n' 'heap profile: 3: 8192 [5: 9000] @ heap/8192' \
 ctl_ok 'Go, as text' report "$T/go.heap" --json
 is "$(json '[.period, (.rows | map([.name, (.flat | round), (.cum | round)]))] | tostring')" \
 	'[4096,[["main.small",10410,10410],["main.hold",6480,6480],["main.rec\\x1b[1m",0,16890],["[0x403000]",0,6480]]]' \
-	'Go, as text: scaled by half of that, with its names' || diag "$out"
+	'Go, as text: scaled by half of that rate, with its names' || diag "$out"
 ctl_ok 'Go, as text: written with its names' convert "$T/go.heap" "$T/go.raw"
 ctl_ok 'Go, as text: read again' report "$T/go.raw" --json
 is "$(json '.rows[0] | [.name, (.flat | round)] | tostring')" '["main.small",10410]' 'Go, as text: it is the same'
@@ -192,12 +192,12 @@ printf '%s\n' 'heap profile:      3:     8192 [     5:     9000] @ heapprofile' 
 	'     1:     4096 [     2:     4904] @ 0x0000000000401010 0x0000000000402000' '' 'MAPPED_LIBRARIES:' \
 	'00400000-00500000 r-xp 00000000 00:00 0          /bin/gone' >"$T/tcmalloc.heap"
 ctl_ok 'tcmalloc' report "$T/tcmalloc.heap" --json
-is "$(json '[.total, .rows[0].name] | tostring')" '[4096,"[gone+0x1010]"]' 'tcmalloc: nothing is scaled where all is recorded' || diag "$out"
+is "$(json '[.total, .rows[0].name] | tostring')" '[4096,"[gone+0x1010]"]' 'tcmalloc: not scaled if everything is recorded' || diag "$out"
 sed -i 's/heapprofile/heap_v2\/4096/' "$T/tcmalloc.heap"
 ctl_ok 'tcmalloc, sampled' report "$T/tcmalloc.heap" --json
 is "$(json '.total | round')" 6480 'tcmalloc, sampled: scaled'
 sed 's/heap\/8192/heap_v3\/8192/' "$T/go.heap" >"$T/other.heap"
-ctl_fails 1 'in_file profile_malformed' 'another form' report "$T/other.heap"
+ctl_fails 1 'in_file profile_malformed' 'an unknown text format' report "$T/other.heap"
 
 # --- our own profiles ---
 export MALLOC_CONF=prof:true,lg_prof_sample:12
@@ -207,15 +207,15 @@ ctl_ok 'our own' dump "$pid" -o "$T/it.heap"
 assert_untouched "$pid" 'our own: the process is untouched'
 stop_target "$pid"
 ctl_ok 'our own: written' report "$T/it.heap" -f pprof -o "$T/it.pb.gz"
-ctl_ok 'our own: as it is' report "$T/it.heap" --json
+ctl_ok 'our own: not converted' report "$T/it.heap" --json
 jq 'del(.rows[].cum_error, .rows[].flat_error, .shown_error, .stacks)' "$T/out" >"$T/before"
 ctl_ok 'our own: read' report "$T/it.pb.gz" --json
 jq 'del(.rows[].cum_error, .rows[].flat_error, .shown_error, .stacks)' "$T/out" >"$T/after"
-is "$(jq -r '[.pid, .comm, .period, .opt.prof_active] | tostring' "$T/after")" "[$pid,\"leaky\",4096,true]" 'our own: whose it is'
-ok 'our own: it has some' jq -e '.rows | length > 1' "$T/before"
+is "$(jq -r '[.pid, .comm, .period, .opt.prof_active] | tostring' "$T/after")" "[$pid,\"leaky\",4096,true]" 'our own: its process'
+ok 'our own: there are rows' jq -e '.rows | length > 1' "$T/before"
 is "$(jq -r '[.rows[].name] | join(" ")' "$T/after")" "$(jq -r '[.rows[].name] | join(" ")' "$T/before")" 'our own: its functions'
 is "$(jq -n --slurpfile a "$T/before" --slurpfile b "$T/after" '
 	[$a[0].rows, $b[0].rows] | transpose | all((.[0].flat - .[1].flat) * (.[0].flat - .[1].flat) < 100)')" true \
-	'our own: its bytes, but for the fractions'
+	'our own: its bytes, except for fractions'
 
 done_testing

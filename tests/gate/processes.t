@@ -50,11 +50,11 @@ all_untouched()
 run_ctl activate "$a" "$off" "$none" "$b"
 is "$status" 1 'several: two fail for two reasons: exit 1'
 is "$out" "prof.active is now true in $a ($comm)"$'\n'"prof.active is now true in $b ($comm)" \
-	'several: those behind one that fails are worked on'
-like "$err" "opt.prof is false in $off \($comm\).*there is no process $none" 'several: each that failed says why'
-like "$err" "2 of 4 processes failed: $off \(no_profiling\), $none \(no_process\)" 'several: and they are summed up'
+	'several: a failure does not stop the others'
+like "$err" "opt.prof is false in $off \($comm\).*there is no process $none" 'several: the cause of each failure is reported'
+like "$err" "2 of 4 processes failed: $off \(no_profiling\), $none \(no_process\)" 'several: the failures are summed up'
 run_ctl activate "$a" "$off"
-is "$status" 6 'several: one reason is the exit status'
+is "$status" 6 'several: a single reason sets the exit status'
 run_ctl deactivate "$a" "$b" "$a" "$none" --json
 is "$status" 3 'several, --json: exit status'
 is "$(pids)" "$a $b $none" 'several, --json: each once, in this order'
@@ -62,31 +62,31 @@ is "$(of "$a" '[.changed, .prof.active] | tostring')" '[true,false]' 'several, -
 is "$(of "$none" '.error | [.code, .id] | @csv')" '"no_process","no_process"' 'several, --json: the error of each'
 ctl_ok 'one pid' deactivate "$a" --json
 is "$(json .pid)" "$a" 'one pid: no array'
-ctl_fails 2 'in_pid not_in_range' 'a word that is no pid' deactivate "$a" no-pid
-ctl_fails 2 'word_too_many see_command_help' 'one pid for those who work on one' explain "$a" "$b"
+ctl_fails 2 'in_pid not_in_range' 'a word that is not a pid' deactivate "$a" no-pid
+ctl_fails 2 'word_too_many see_command_help' 'a command that takes one pid' explain "$a" "$b"
 all_untouched 'several'
 
 # --- blocks with headings ---
 ctl_ok 'status of two' status "$a" "$b"
 is "$(grep -cE "^==> ($a|$b) \($comm\) <==$" "$T/out")" 2 'status of two: headings'
-is "$(grep -c '^opt.prof ' "$T/out")" 2 'status of two: both'
+is "$(grep -c '^opt.prof ' "$T/out")" 2 'status of two: both are shown'
 run_ctl check "$a" "$off"
 is "$status" 6 'check of two, one is not ready'
-is "$(grep -cE '^(not )?ready$' "$T/out")" 2 'check of two: both'
+is "$(grep -cE '^(not )?ready$' "$T/out")" 2 'check of two: both are shown'
 like "$err" "1 of 2 processes failed: $off \(no_profiling\)" 'check of two: summed up'
 ctl_ok 'status of one' status "$a"
 unlike "$out" '==>' 'status of one: no heading'
 
 # --- statistics ---
 run_ctl stats "$a" "$none" "$b" -f prom
-is "$status" 3 'stats -f prom: one is not there'
-is "$(grep -c '^jemalloc_allocated_bytes{' "$T/out")" 2 'stats -f prom: the others are'
+is "$status" 3 'stats -f prom: one does not exist'
+is "$(grep -c '^jemalloc_allocated_bytes{' "$T/out")" 2 'stats -f prom: the others are printed'
 like "$err" "1 of 3 processes failed: $none" 'stats -f prom: summed up'
 ctl_ok 'stats --json' stats "$a" "$b" --json
 is "$(jq -r '[.[] | .pid, .comm, (.stats.jemalloc | type)] | @csv' "$T/out")" \
-	"$a,\"$comm\",\"object\",$b,\"$comm\",\"object\"" 'stats --json: an array that says whose each is'
+	"$a,\"$comm\",\"object\",$b,\"$comm\",\"object\"" 'stats --json: an array that names each process'
 ctl_ok 'stats, text' stats "$a" "$b"
-is "$(grep -c 'Begin jemalloc statistics' "$T/out")" 2 'stats, text: both'
+is "$(grep -c 'Begin jemalloc statistics' "$T/out")" 2 'stats, text: both are shown'
 is "$(grep -c '^==> ' "$T/out")" 2 'stats, text: headings'
 all_untouched 'stats'
 
@@ -117,8 +117,8 @@ for how in named found; do
 	MALLOC_CONF=$PROF start_victim "$T/$comm"
 	doomed=$pid
 	if [ "$how" = named ]; then ends_meanwhile "$a" "$doomed" "$b"; else ends_meanwhile --comm "$comm"; fi
-	like "$(<"$T/err")" "process $doomed \($comm\)?.*ended|no process $doomed" "ended meanwhile, $how: it is told"
-	ok "ended meanwhile, $how: the others are worked on" \
+	like "$(<"$T/err")" "process $doomed \($comm\)?.*ended|no process $doomed" "ended meanwhile, $how: it is reported"
+	ok "ended meanwhile, $how: the others are printed" \
 		test "$(grep -c 'Begin jemalloc statistics' "$T/out")" -ge 2
 	is "$status" "$([ "$how" = named ] && echo 3 || echo 0)" "ended meanwhile, $how: the exit status"
 done
@@ -133,19 +133,19 @@ own "$other"
 within 60 grep -qx "$comm" "/proc/$other/comm"
 ctl_ok '--comm: one does not use jemalloc' deactivate --comm "$comm"
 like "$err" '^3 of 4 processes use jemalloc' '--comm: it is left out, and counted'
-is "$(wc -l <"$T/out")" 3 '--comm: without its line'
-ctl_fails 2 'name_ambiguous name_one_by_pid' 'those who work on one' explain --comm "$comm"
-like "$err" "$a $b $off" 'those who work on one: which there are'
-ctl_fails 3 'name_not_there see_list' 'nobody is called so' activate --comm nobody-has-this
+is "$(wc -l <"$T/out")" 3 '--comm: it has no line'
+ctl_fails 2 'name_ambiguous name_one_by_pid' 'a command for one process' explain --comm "$comm"
+like "$err" "$a $b $off" 'a command for one process: all matches are named'
+ctl_fails 3 'name_not_there see_list' 'no process has that name' activate --comm nobody-has-this
 ctl_fails 5 'no_jemalloc' 'the only one of that name' activate --comm sleep
 end_child "$other" -KILL
 long='a-name-of-twenty-one'
 cp "$VICTIMS/idle" "$T/$long"
 start_victim "$T/$long"
-ctl_ok 'a name that the kernel cuts' status --comm "$long" --json
-is "$(pids)" "$pid" 'a name that the kernel cuts: an array, though it is one'
-ctl_ok 'and of those who work on one' get --comm "$long" opt.prof -q
-is "$out" true 'and of those who work on one: a value'
+ctl_ok 'a name that the kernel truncates' status --comm "$long" --json
+is "$(pids)" "$pid" 'a name that the kernel truncates: an array, even of one'
+ctl_ok 'a truncated name, for a command that takes one' get --comm "$long" opt.prof -q
+is "$out" true 'a truncated name, for a command that takes one: a value'
 stop_target "$pid"
 all_untouched '--comm'
 
@@ -161,31 +161,31 @@ at_end+=("kill $leaf 2>/dev/null")
 ctl_ok '--children' status --children "$top" --json
 is "$(pids)" "$top $leaf" '--children: the process and what is below it'
 ctl_ok 'list --children' list --children "$leaf" --json
-is "$(pids)" "$leaf" 'list --children: of the last one'
+is "$(pids)" "$leaf" 'list --children: of a process without any'
 is "$(of "$leaf" .ppid)" "$(awk '/^PPid/ { print $2 }' "/proc/$leaf/status")" 'list: the parent'
 ctl_ok 'list --tree' list --tree -o comm,pid
 is "$(grep -A1 "^top  *$top" "$T/out" | tail -n 1)" "\`- leaf  $leaf" \
-	'list --tree: below the next one that is shown'
-is "$(tail -n +2 "$T/out" | wc -l)" 5 'list --tree: all are there'
+	'list --tree: below its nearest ancestor that is shown'
+is "$(tail -n +2 "$T/out" | wc -l)" 5 'list --tree: all are listed'
 ctl_ok 'list --tree --sort rss' list --tree --sort rss --json
 is "$(jq -r --argjson p "$top" 'map(.pid) | index($p)' "$T/out")" "$(($(jq -r --argjson p "$leaf" 'map(.pid) | index($p)' "$T/out") - 1))" \
 	'list --tree --sort rss: a child stays below'
-ctl_fails 3 'name_not_there see_list' '--children of nobody' status --children "$none"
+ctl_fails 3 'name_not_there see_list' '--children of no process' status --children "$none"
 
 # --- columns ---
 ctl_ok 'list -o' list -o pid,PPID,command --children $$
-is "$(awk 'NR == 1 || $1 == '"$a" "$T/out" | tr -s ' ')" "PID PPID COMMAND"$'\n'"$a $$ $T/$comm fd:3 2" 'list -o: these, and the command line'
+is "$(awk 'NR == 1 || $1 == '"$a" "$T/out" | tr -s ' ')" "PID PPID COMMAND"$'\n'"$a $$ $T/$comm fd:3 2" 'list -o: only these, and the command line'
 ctl_ok 'list -o +unit' list -o +unit
-like "$out" '^PID .* IMAGE +UNIT' 'list -o +unit: that one too'
+like "$out" '^PID .* IMAGE +UNIT' 'list -o +unit: one more column'
 ctl_fails 2 'column_unknown did_you_mean' 'list -o: no such column' list -o pid,untt
-like "$err" 'did you mean unit' 'list -o: what was meant'
-ctl_fails 2 no_columns 'list -o: none' list -o ,
+like "$err" 'did you mean unit' 'list -o: the right one is suggested'
+ctl_fails 2 no_columns 'list -o: no columns' list -o ,
 ctl_ok 'list --json' list --json
 is "$(of "$a" .command)" "$T/$comm fd:3 2" 'list --json: the command line'
 
 # --- journals are searched only if there are any ---
 strace -f -o "$T/calls" -e trace=openat "$CTL" list >/dev/null 2>&1
-is "$(grep -cE "openat\([0-9]+, \"[0-9]+\"" "$T/calls")" 0 'list: no journal is looked for that is not there'
+is "$(grep -cE "openat\([0-9]+, \"[0-9]+\"" "$T/calls")" 0 'list: no missing journal is looked for'
 
 # --- control groups ---
 hierarchy=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -201,9 +201,9 @@ put()
 if [ -n "$hierarchy" ] && mkdir "$base" 2>/dev/null && put "$a" engine.service && put "$b" engine.service/worker; then
 	at_end+=("stop_all; rmdir '$base'/*/*/ '$base'/*/ '$base'") # deepest first
 	ctl_ok '--cgroup UNIT' deactivate --cgroup engine.service --json
-	is "$(pids)" "$a $b" '--cgroup UNIT: the groups in it too'
+	is "$(pids)" "$a $b" '--cgroup UNIT: including the groups in it'
 	ctl_ok '--cgroup PATH' deactivate --cgroup "$base/engine.service/worker" --json
-	is "$(pids)" "$b" '--cgroup PATH: an array, though it is one'
+	is "$(pids)" "$b" '--cgroup PATH: an array, even of one'
 	ctl_ok 'both apply' deactivate --cgroup engine.service --children "$a" --json
 	is "$(pids)" "$a" '--cgroup and --children: both apply'
 	ctl_ok 'list -o unit' list -o pid,unit
@@ -211,18 +211,18 @@ if [ -n "$hierarchy" ] && mkdir "$base" 2>/dev/null && put "$a" engine.service &
 	put "$a" "docker-$id1.scope"
 	ctl_ok '--cgroup ID' deactivate --cgroup 80f5 --json
 	is "$(pids)" "$a" '--cgroup ID: the first digits'
-	ctl_ok '--cgroup ID, all of it' deactivate --cgroup "$id1" --json
-	is "$(pids)" "$a" '--cgroup ID: all of it'
+	ctl_ok '--cgroup ID, in full' deactivate --cgroup "$id1" --json
+	is "$(pids)" "$a" '--cgroup ID, in full: the right one'
 	put "$b" "crio-$id2.scope"
 	ctl_fails 2 'container_ambiguous give_more_digits' '--cgroup ID: two begin alike' deactivate --cgroup 80f5ef0b
 	ctl_ok '--cgroup ID: more digits' deactivate --cgroup 80f5ef0b12bd --json
-	is "$(pids)" "$b" '--cgroup ID: the one that is meant'
-	ctl_fails 3 'name_not_there see_list' '--cgroup of nobody' deactivate --cgroup no-such.service
+	is "$(pids)" "$b" '--cgroup ID: the right one'
+	ctl_fails 3 'name_not_there see_list' '--cgroup without processes' deactivate --cgroup no-such.service
 	put "$a" "$hostile"
 	ctl_ok 'a hostile group' list -o pid,unit,container
-	unlike "$out" $'\e' 'a hostile group: nothing that a terminal obeys'
+	unlike "$out" $'\e' 'a hostile group: no escape characters'
 	run_ctl activate --cgroup "$hostile.x"
-	unlike "$err" $'\e' 'a hostile group: not in an error'
+	unlike "$err" $'\e' 'a hostile group: none in an error'
 	echo "$a" >"$hierarchy/cgroup.procs"
 	echo "$b" >"$hierarchy/cgroup.procs"
 	all_untouched '--cgroup'
@@ -238,14 +238,14 @@ ctl_fails 2 'one_file leave_out_the_path' 'dump --in-target PATH of several' dum
 ctl_fails 2 'one_file name_a_folder_for_all' 'record -o FILE of several' record "$a" "$b" -d 1s -o "$T/one.heap"
 is "$(find "$T" -name '*.heap')" '' 'nothing was written'
 run_ctl dump "$a" "$off" "$b" -o "$T/dumps/" --json
-is "$status" 6 'dump of several: one has none'
-is "$(find "$T/dumps" -name '*.heap' | wc -l)" 2 'dump of several: files of their own'
+is "$status" 6 'dump of several: one cannot be profiled'
+is "$(find "$T/dumps" -name '*.heap' | wc -l)" 2 'dump of several: a file for each'
 for p in "$a" "$b"; do
-	ok "dump of several: that of $p" is_profile "$(of "$p" .file)"
+	ok "dump of several: the file of $p" is_profile "$(of "$p" .file)"
 	like "$(of "$p" .file)" "^$T/dumps/$comm\.$p\.[0-9TZ]*\.heap$" 'dump of several: its name'
 done
 run_ctl status "$a" "$b" --image "no${a}0-${b}0"
-is "$(grep -cE "process ($a|$b) \($comm\): " "$T/err")" 2 'what has its number in another one does not say which it is' || diag "$err"
+is "$(grep -cE "process ($a|$b) \($comm\): " "$T/err")" 2 'a pid that is only part of another number does not name the process' || diag "$err"
 ctl_ok 'dump -o FOLDER/ of one' dump "$a" -o "$T/dumps/" -f folded --force -q
 like "$out" "^$T/dumps/$comm\.$a\.[0-9TZ]*\.folded$" 'dump -o FOLDER/ of one'
 ctl_fails 10 'name_a_folder' 'dump -o: no such folder' dump "$a" -o "$T/no-such/"
@@ -259,11 +259,11 @@ start_victim "$T/"$'n\e[31m\nx'
 own $!
 within 60 grep -q argument "/proc/$!/cmdline"
 ctl_ok 'hostile names' status "$pid" "$a"
-unlike "$out$err" $'\e' 'hostile names: nothing that a terminal obeys'
+unlike "$out$err" $'\e' 'hostile names: no escape characters'
 like "$out" "==> $pid \(n.x1b\[31m.x0ax\) <==" 'hostile names: one line each'
 ctl_ok 'a hostile command line' list -o command
 like "$out" 'argument.x1b\[31m.x0a 1000' 'a hostile command line: one line'
-unlike "$out" $'\e' 'a hostile command line: nothing that a terminal obeys'
+unlike "$out" $'\e' 'a hostile command line: no escape characters'
 stop_target "$pid"
 
 # --- without privileges ---
@@ -272,11 +272,11 @@ start_victim idle
 nobody=$pid
 wrap=()
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" "${patient[@]}" status --children $$ >"$T/out" 2>"$T/err"
-is $? 0 'an ordinary user: those of others are no error'
+is $? 0 'an ordinary user: processes of others are no error'
 like "$(<"$T/err")" '^1 of [0-9]+ processes uses jemalloc; [0-9]+ could not be inspected, root can inspect them all' 'an ordinary user: they are counted'
-is "$(grep -c '^opt.prof ' "$T/out")" 1 'an ordinary user: his own is there'
+is "$(grep -c '^opt.prof ' "$T/out")" 1 'an ordinary user: their own process is shown'
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" --json status --comm "$comm" >"$T/out" 2>"$T/err"
-is "$? $(json .error.id)" '4 all_unseen' 'an ordinary user: nothing but those of others'
+is "$? $(json .error.id)" '4 all_unseen' 'an ordinary user: only processes of others'
 stop_target "$nobody"
 all_untouched 'at the end'
 

@@ -24,23 +24,23 @@ ln "$T/app.77.2.i1.heap.gz" "$T/app.77.2.i1.heap"
 for other in app.77.1.m1 app.77.2.i1 app.77.20261122T111024Z; do
 	ctl_fails 1 'snapshots compare_snapshots' "snapshots by their names: $other" report "$T/app.77.0.f.heap" "$T/$other.heap"
 	like "$err" "app.77.0.f.heap and $T/$other.heap are from the same process" "snapshots: both are named: $other"
-	like "$err" 'fix: .*diff .*leaks .*--sum' "snapshots: what to do instead: $other"
+	like "$err" 'fix: .*diff .*leaks .*--sum' "snapshots: the fix is shown: $other"
 done
 for other in app.78.1.f other.77.1.f a; do
 	ctl_ok "another process: $other" report --json "$T/app.77.0.f.heap" "$T/$other.heap"
 	is "$(json .total)" 3000 "another process: the sum: $other"
 done
-ctl_ok 'snapshots: added up when told to' report --sum --json "$T/app.77.0.f.heap" "$T/app.77.0.f.heap"
+ctl_ok 'snapshots: added up on request' report --sum --json "$T/app.77.0.f.heap" "$T/app.77.0.f.heap"
 is "$(json .total)" 3000 'snapshots: the sum'
-ctl_ok 'snapshots: one taken from the other' report --base "$T/app.77.0.f.heap" "$T/app.77.1.m1.heap"
+ctl_ok 'snapshots: one subtracted from the other' report --base "$T/app.77.0.f.heap" "$T/app.77.1.m1.heap"
 of_process a.heap 77 here
 of_process b.heap 77 here
 of_process c.heap 77 there
 of_process d.heap 78 here
-ctl_fails 1 'snapshots compare_snapshots' 'snapshots by what they say' report "$T/d.heap" "$T/a.heap" "$T/b.heap"
+ctl_fails 1 'snapshots compare_snapshots' 'snapshots by what they contain' report "$T/d.heap" "$T/a.heap" "$T/b.heap"
 ctl_ok 'the same pid on two hosts' report "$T/a.heap" "$T/c.heap"
 ctl_ok 'two processes' report "$T/a.heap" "$T/d.heap"
-like "$out" '^inuse_space of made: ' 'two processes: it is of no pid'
+like "$out" '^inuse_space of made: ' 'two processes: no pid is shown'
 
 # --- diff: no rows for what did not change ---
 made before.heap '10 1000 4 1 0' '5 500 5 0'
@@ -53,18 +53,18 @@ is "$(json '[.functions[].function, (.stacks | length)] | tostring')" '["leaf",1
 ctl_ok 'diff of one with itself' diff "$T/before.heap" "$T/before.heap"
 is "$out" 'in use: +0, from 1.5K to 1.5K, and no stack changed' 'diff of one with itself: nothing'
 
-# --- parts of a difference are relative to all changes, as the sum may be almost zero ---
+# --- percentages of a difference are of all changes, as the sum may be almost zero ---
 made less.heap '10 1000000 4 1 0' '5 500 5 0' '1 9000 4 0'
 made more.heap '5 9000 4 0' '5 500 5 0' '9 1000001 5 1 0'
 ctl_ok 'a difference' report --base "$T/less.heap" "$T/more.heap" --unit B
 like "$out" '^inuse_space: 1B ±[0-9]B in 2 stacks' 'a difference: the stacks that changed'
-like "$out" $'\n''% of the sum of all absolute changes: 2000001B'$'\n' 'a difference: what parts are of'
+like "$out" $'\n''% of the sum of all absolute changes: 2000001B'$'\n' 'a difference: what percentages are relative to'
 like "$out" ' 1000001B  50\.0% +50\.0% +1000001B +50\.0% .* other'$'\n' 'a difference: what grew'
 like "$out" ' -1000000B -50\.0% +0\.0% +-1000000B -50\.0% .* leaf'$'\n' 'a difference: what shrank'
 ctl_ok 'a difference, as a tree' report --base "$T/less.heap" "$T/more.heap" --tree
-like "$out" '-50\.0%  -> leaf' 'a difference, as a tree: calls are parts of the same'
+like "$out" '-50\.0%  -> leaf' 'a difference, as a tree: relative to the same'
 ctl_ok 'a difference, trimmed' report --base "$T/less.heap" "$T/more.heap" --nodefraction 0.4
-like "$out" ' other'$'\n' 'a difference, trimmed: by the same'
+like "$out" ' other'$'\n' 'a difference, trimmed: relative to the same'
 unlike "$(sed '/^$/,$d' "$T/out")" ' main'$'\n' 'a difference, trimmed: main changed by 1'
 
 # --- callgrind: the cost of a function is that of all calls of it, even with recursion ---
@@ -75,7 +75,7 @@ is "$(awk '
 	/^cfn=/ { callee = n }
 	/^calls=/ { getline; cost[callee] += $2 }
 	END { for (n in cost) print name[n], cost[n] }' "$T/rec.callgrind" | sort)" \
-	$'leaf 3000\nwork 3000' 'recursion, for callgrind: each has its cost once'
+	$'leaf 3000\nwork 3000' 'recursion, for callgrind: each cost counts once'
 like "$(<"$T/rec.callgrind")" $'\ntotals: 3000 2' 'recursion, for callgrind: the total'
 
 # --- symbolized files: "--" separates names, but also occurs in some ---
@@ -83,7 +83,7 @@ made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
 sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"
 ctl_ok 'operator--' report "$T/names.heap" --tree
 like "$out" '  Count::operator--'$'\n' 'operator--: a name that ends in it'
-like "$out" '  Count::operator--\(int\)'$'\n' 'operator--: and its arguments'
+like "$out" '  Count::operator--\(int\)'$'\n' 'operator--: and one with arguments'
 like "$out" '<- Count::operator--'$'\n'' .*  leaf'$'\n' 'operator--: it calls what was inlined into it'
 cp "$T/out" "$T/first"
 ctl_ok 'operator--, written' convert "$T/names.heap" "$T/names.raw"
@@ -100,7 +100,7 @@ done
 made many.heap "${stacks[@]}"
 ctl_ok 'many rows' report "$T/many.heap" --unit B
 is "$(grep -c '  f[0-9][0-9]$' "$T/out")" 25 'many rows: 25 of them'
-like "$out" $'\n''    10000B +2\.3%  in 5 more rows; -n 0 shows all'$'\n' 'many rows: what the others have'
+like "$out" $'\n''    10000B +2\.3%  in 5 more rows; -n 0 shows all'$'\n' 'many rows: the rest is summed up'
 ctl_ok 'many rows, all' report "$T/many.heap" -n 0
 is "$(grep -c '  f[0-9][0-9]$' "$T/out")" 30 'many rows, all: each of them'
 unlike "$out" ' more rows' 'many rows, all: none is left out'
@@ -111,15 +111,15 @@ is "$(awk '/^$/ { exit } /  f[0-9]/ { print $NF }' "$T/out" | tr '\n' ' ')" 'f04
 # --- the suffix of -o, and options of other programs ---
 ctl_ok 'report -o, by its suffix' report "$T/rec.heap" -o "$T/by-suffix.folded"
 like "$(<"$T/by-suffix.folded")" '^main;work;' 'report -o, by its suffix: folded'
-ctl_ok 'report -o, of no suffix' report "$T/rec.heap" -o "$T/by-suffix.txt"
-like "$(<"$T/by-suffix.txt")" '^inuse_space' 'report -o, of no suffix: a table'
+ctl_ok 'report -o, without a known suffix' report "$T/rec.heap" -o "$T/by-suffix.txt"
+like "$(<"$T/by-suffix.txt")" '^inuse_space' 'report -o, without a known suffix: a table'
 ctl_ok 'report --json -o' report --json "$T/rec.heap" -o "$T/by-suffix.html"
-like "$(<"$T/by-suffix.html")" '^\{' 'report --json -o: what was asked for'
+like "$(<"$T/by-suffix.html")" '^\{' 'report --json -o: JSON, whatever the suffix'
 # meant OPTION WHAT: the message must suggest WHAT
 meant()
 {
 	ctl_fails 2 'option_unknown did_you_mean' "$1" report "$1" "$T/rec.heap"
-	like "$err" "did you mean $2\?"$'\n' "$1: what was meant"
+	like "$err" "did you mean $2\?"$'\n' "$1: the right one is suggested"
 }
 meant --text '-f text'
 meant --svg '-f svg'
@@ -137,8 +137,8 @@ ctl_fails 2 'option_unknown see_command_help' '--flames' report --flames "$T/rec
 ctl_fails 2 'option_unknown see_command_help' 'list has no formats' list --top
 ctl_ok 'diff -o, by its suffix' diff "$T/less.heap" "$T/more.heap" -o "$T/by-suffix.svg"
 like "$(<"$T/by-suffix.svg")" '<svg' 'diff -o, by its suffix: a picture'
-ctl_ok 'diff -o, of a format that is named' diff "$T/less.heap" "$T/more.heap" -o "$T/named.svg" -f folded
-unlike "$(<"$T/named.svg")" '<svg' 'diff -o, of a format that is named: that one'
+ctl_ok 'diff -o, with an explicit format' diff "$T/less.heap" "$T/more.heap" -o "$T/named.svg" -f folded
+unlike "$(<"$T/named.svg")" '<svg' 'diff -o, with an explicit format: which wins'
 for file in x.txt -; do
 	ctl_fails 2 'format_not_inferred name_a_suffix' "diff -o $file: no suffix of a format" diff "$T/less.heap" "$T/more.heap" -o "$file"
 	ctl_fails 2 'format_not_inferred name_a_suffix' "convert to $file: no suffix of a format" convert "$T/less.heap" "$file"
@@ -168,7 +168,7 @@ ctl_fails 1 'in_file archive_failed' 'packed, and damaged' report "$T/bad.heap.g
 ctl_ok 'for pprof' convert "$T/rec.heap" "$T/rec.pb.gz"
 ctl_ok 'for pprof: it is read, too' report "$T/rec.pb.gz"
 printf 'neither\n' | gzip >"$T/neither.gz"
-ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'packed, and neither' report "$T/neither.gz"
+ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'packed, and not a profile' report "$T/neither.gz"
 # More than 2 GiB in 10 MB, in which each line may occur in a profile.
 {
 	printf 'heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' | gzip

@@ -48,7 +48,7 @@ for mode in thread inline; do
 		times[$at]=$((times[$at] + 1))
 		[[ $status:$err =~ ^${told[$at]} ]] || wrong+=" $i ($at): $status: $err"
 	done
-	is "$wrong" '' "$mode mode: killed at each request, it is said what is true"
+	is "$wrong" '' "$mode mode: killed at each request: the report is true"
 	diag "$mode mode: nothing ${times[nothing]}, sent ${times[sent]}, call ${times[call]}"
 	ok "$mode mode: before a thread was sent off" test "${times[nothing]}" -gt 2
 	ok "$mode mode: after the call was begun" test "${times[call]}" -gt 2

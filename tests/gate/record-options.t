@@ -24,12 +24,12 @@ start_victim leaky
 snapshot "$pid"
 before=$(value prof.lg_sample)
 ctl_ok 'rate' record "$pid" -d 300ms --sample-rate 64K -o "$T/rate.heap" --json
-is "$(json '.changed.prof | tostring')" '{"active":true,"lg_sample":true,"thread_active_init":false}' 'rate: it is said'
-is "$(json .warning_id)" finer_later 'rate: a finer one comes later'
-like "$(json .warning)" '^each thread keeps the old rate until its next sample, after 128K on average' 'rate: after the old one'
+is "$(json '.changed.prof | tostring')" '{"active":true,"lg_sample":true,"thread_active_init":false}' 'rate: the change is reported'
+is "$(json .warning_id)" finer_later 'rate: a warning that a finer rate takes effect later'
+like "$(json .warning)" '^each thread keeps the old rate until its next sample, after 128K on average' 'rate: the warning says when'
 is "$(head -n 1 "$T/rate.heap")" heap_v2/65536 'rate: of the last profile'
 is "$(head -n 1 "$T/rate.base.heap")" heap_v2/65536 'rate: of the first profile'
-is "$(value prof.lg_sample)" "$before" 'rate: it is put back'
+is "$(value prof.lg_sample)" "$before" 'rate: it is restored'
 ctl_ok 'the same rate' record "$pid" -d 300ms --sample-rate "$((1 << before))" -o "$T/same.heap" --json
 is "$(json .changed.prof.lg_sample)" false 'the same rate: there is nothing to change'
 is "$(json .warning_id)" null 'the same rate: no warning'
@@ -40,19 +40,19 @@ like "$err" 'warning: each thread keeps the old rate until its next sample' 'a f
 ctl_fails 2 'sample_rate_no_power use_a_power' 'a rate that is no power of two' record "$pid" --sample-rate 5000
 start_recording -d 300s --sample-rate 256K
 is "$(value prof.lg_sample)" 18 'meanwhile: the rate is set'
-ctl_fails 7 'recorded_by end_recording' 'meanwhile: no reset' reset "$pid"
+ctl_fails 7 'recorded_by end_recording' 'meanwhile: reset is refused' reset "$pid"
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
-is "$(value prof.lg_sample)" 18 'killed: the rate is left'
-ctl_fails 2 undo_needs_call 'killed: undo by poke cannot' undo "$pid" --mode poke
+is "$(value prof.lg_sample)" 18 'killed: the rate is still changed'
+ctl_fails 2 undo_needs_call 'killed: undo --mode poke is refused' undo "$pid" --mode poke
 ctl_ok 'killed: undo' undo "$pid"
 like "$out" 'profiling is off again; the sample rate is as it was' 'killed: undo says what it did'
 start_recording -d 300s --sample-rate 256K
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 ctl_ok 'killed: undo' undo "$pid" --json
-is "$(json '.recordings[0] | [.state, .changed.prof.lg_sample] | tostring')" '["undone",true]' 'killed: undo says so'
-is "$(value prof.lg_sample) $(value prof.active)" "$before false" 'killed: undo puts the rate back'
+is "$(json '.recordings[0] | [.state, .changed.prof.lg_sample] | tostring')" '["undone",true]' 'killed: undo reports the rate'
+is "$(value prof.lg_sample) $(value prof.active)" "$before false" 'killed: undo restores the rate'
 start_recording -d 300s --sample-rate 256K
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
@@ -78,12 +78,12 @@ assert_untouched "$pid" 'another rate leaves it untouched'
 # --- until ---
 snapshot "$pid"
 ctl_ok 'not reached' record "$pid" -d 300ms --until rss+100G -o "$T/short.heap" --force
-like "$err" 'for 0\.[0-9] s, without reaching rss\+100G; ' 'not reached: it is said'
+like "$err" 'for 0\.[0-9] s, without reaching rss\+100G; ' 'not reached: it is reported'
 ctl_ok 'reached at once' record "$pid" --until 'rss>4K' -o "$T/short.heap" --force --json
 is "$(json '[.early, .reached] | tostring')" '[false,true]' 'reached at once: it ends without -d'
 is "$(value prof.active)" false 'reached at once: profiling is off again'
-ctl_fails 2 'until_unknown until_examples' 'no condition' record "$pid" --until 'swap>1G'
-ctl_fails 2 'in_until not_a_percentage' 'no percentage' record "$pid" --until rss+x%
+ctl_fails 2 'until_unknown until_examples' 'not a condition' record "$pid" --until 'swap>1G'
+ctl_fails 2 'in_until not_a_percentage' 'not a percentage' record "$pid" --until rss+x%
 assert_untouched "$pid" 'a condition leaves it untouched'
 stop_target "$pid"
 # A limit of a control group: 64 MiB.
@@ -109,20 +109,20 @@ ok 'until it grows: it waits' kill -0 "$recorder"
 echo >"$T/map"
 wait "$recorder"
 is "$?" 0 'until it grows: it ends'
-like "$(<"$T/bg.err")" ', until rss\+50M; ' 'until it grows: it is said'
+like "$(<"$T/bg.err")" ', until rss\+50M; ' 'until it grows: it is reported'
 ok 'until it grows: there is a profile' is_profile "$T/bg.heap"
 is "$(value prof.active)" false 'until it grows: profiling is off again'
 start_recording --until +50%/1h -d 1h
 echo >"$T/map"
 wait "$recorder"
 is "$?" 0 'a rate of growth: it ends'
-like "$(<"$T/bg.err")" ', until \+50%/1h; ' 'a rate of growth: it is said'
+like "$(<"$T/bg.err")" ', until \+50%/1h; ' 'a rate of growth: it is reported'
 stop_target "$pid"
 
 # --- lines of progress ---
 start_victim leaky
 ctl_ok 'progress' record "$pid" -d 3s --progress 100ms -o "$T/lines.heap"
-like "$err" "recording $pid \(leaky\): [0-3] of 3 s, allocated [^,]* at first, RSS " 'progress: a line for each'
+like "$err" "recording $pid \(leaky\): [0-3] of 3 s, allocated [^,]* at first, RSS " 'progress: lines are printed'
 ctl_ok 'progress -q' record "$pid" -d 500ms --progress 100ms -q -o "$T/quiet.heap"
 unlike "$err" 'recording' 'progress -q: none'
 ctl_ok 'progress --json' record "$pid" -d 500ms --progress 100ms --json -o "$T/json.heap"

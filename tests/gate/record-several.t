@@ -59,9 +59,9 @@ begin()
 
 # --- a complete recording ---
 run_ctl record "${targets[@]}" "$off" -d 300ms -o "$T/p/" --json
-is "$status" 6 'three, and one that cannot be: its reason is the exit status' || diag "$err$out"
+is "$status" 6 'three, and one that is refused: its reason is the exit status' || diag "$err$out"
 is "$(jq -r '[.[].pid] | sort | join(" ")' "$T/out")" "$(printf '%s\n' "${targets[@]}" "$off" | sort -n | paste -sd ' ')" \
-	'the documents of all'
+	'a document for each'
 for p in "${targets[@]}"; do
 	is "$(of "$p" '[.early, .adopted, .changed.prof.active, .duration_ms >= 300] | tostring')" '[false,false,true,true]' "$p: its document"
 	ok "$p: its first profile" is_profile "$(of "$p" .base.file)"
@@ -92,7 +92,7 @@ rm -f "$T/p/"*
 begin
 kill -INT "$recorder"
 wait "$recorder"
-is $? 0 'interrupted: a recording that is shorter'
+is $? 0 'interrupted: the shorter recording succeeds'
 is "$(grep -c 'ended by a signal' "$T/err")" 3 'interrupted: all of them'
 is "$(find "$T/p" -name '*Z.heap' | wc -l)" 3 'interrupted: all profiles are there'
 ok 'interrupted: all are off again' is_all false
@@ -124,7 +124,7 @@ kill -INT "$recorder"
 ok 'interrupted twice: it ends' within 60 eval '! kill -0 "$recorder"' || kill -KILL "$recorder" "$holder"
 wait "$recorder"
 is $? 1 'interrupted twice: the exit status'
-is "$(grep -c 'interrupted$' "$T/err")" 3 'interrupted twice: all are told'
+is "$(grep -c 'interrupted$' "$T/err")" 3 'interrupted twice: it is reported for each'
 unlike "$(<"$T/err")" undo 'interrupted twice: there is nothing to undo'
 is "$(find "$T/p" -name '*Z.heap' | wc -l)" 3 'interrupted twice: all profiles are there'
 end_child "$holder" -KILL
@@ -164,7 +164,7 @@ rm -f "$T/p/"*
 begin --force
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
-ok 'killed: the others end with care' within 60 eval '[ "$(journals)" = 0 ] && is_all false'
+ok 'killed: the others end cleanly' within 60 eval '[ "$(journals)" = 0 ] && is_all false'
 untouched 'killed'
 rm "$T/p/"*
 
@@ -179,7 +179,7 @@ is "$(journals)" 3 'all killed: the journals are left'
 ok 'all killed: control: all are on' is_all true
 ctl_ok 'all killed: undo of two' undo "${targets[0]}" "${targets[1]}" --json
 is "$(json '[.recordings[] | .state] | join(" ")')" 'undone undone' 'all killed: undo of two: one document'
-is "$(how_many_on | paste -sd ' ')" 'false false true' 'all killed: undo of two: those alone'
+is "$(how_many_on | paste -sd ' ')" 'false false true' 'all killed: undo of two: only those'
 ctl_ok 'all killed: undo' undo
 ok 'all killed: all are off' is_all false
 is "$(journals)" 0 'all killed: no journal is left'
@@ -190,12 +190,12 @@ rm -f "$T/p/"*
 begin
 victim=$(awk '$1 == "recorder" { print $2 }' "/run/jeprof-ctl/${targets[1]}")
 kill -KILL "$victim"
-ok 'a child killed: it is told' within 60 grep -q "the recorder of process ${targets[1]} was killed" "$T/err"
-like "$(<"$T/err")" "undo ${targets[1]}" 'a child killed: with the way out'
+ok 'a child killed: it is reported' within 60 grep -q "the recorder of process ${targets[1]} was killed" "$T/err"
+like "$(<"$T/err")" "undo ${targets[1]}" 'a child killed: the fix is undo'
 kill -INT "$recorder"
 wait "$recorder"
 is $? 9 'a child killed: the exit status'
-is "$(grep -c '(at the end)' "$T/out")" 2 'a child killed: the others have theirs'
+is "$(grep -c '(at the end)' "$T/out")" 2 'a child killed: the others are recorded'
 ctl_ok 'a child killed: undo' undo
 ok 'a child killed: all are off' is_all false
 untouched 'a child killed'
@@ -206,11 +206,11 @@ mortal=$pid
 targets[2]=$mortal
 begin --force
 kill -KILL "$mortal"
-ok 'a target ended: it is told' within 60 grep -q "process $mortal has ended" "$T/err"
+ok 'a target ended: it is reported' within 60 grep -q "process $mortal has ended" "$T/err"
 kill -INT "$recorder"
 wait "$recorder"
 is $? 9 'a target ended: the exit status'
-is "$(grep -c '(at the end)' "$T/out")" 2 'a target ended: the others have theirs'
+is "$(grep -c '(at the end)' "$T/out")" 2 'a target ended: the others are recorded'
 unset 'targets[2]'
 untouched 'a target ended'
 assert_untouched "$off" 'the one that could not be recorded is untouched'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All commands on Debian's redis-server, whose own DEBUG MALLCTL is the independent witness.
+# All commands on Debian's redis-server, whose own DEBUG MALLCTL is an independent witness.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -46,8 +46,8 @@ like "$(sed -n 1p "$T/out")" 'opt\.prof.*true' 'status: its first line is opt.pr
 like "$(sed -n 2p "$T/out")" 'prof\.active.*false' 'status: its second line is prof.active'
 like "$(sed -n 3p "$T/out")" 'prof\.thread_active_init.*true' 'status: its third line is prof.thread_active_init'
 ctl_ok 'list' list --json
-is "$(jq -r --argjson p "$pid" '.. | objects | select(.pid? == $p) | .linkage' "$T/out")" shared 'list: has it'
-assert_untouched "$pid" 'looking leaves it untouched'
+is "$(jq -r --argjson p "$pid" '.. | objects | select(.pid? == $p) | .linkage' "$T/out")" shared 'list: it is listed'
+assert_untouched "$pid" 'inspection leaves it untouched'
 
 # --- activate ---
 ctl_ok 'activate' activate "$pid" --json
@@ -63,7 +63,7 @@ is "$(json .prof.active)" true 'status: active'
 # --- dump ---
 ctl_ok 'deactivate' deactivate "$pid" --json
 is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'deactivate: changed'
-is "$(switch prof.active)" 0 'redis says that it is not active any more'
+is "$(switch prof.active)" 0 'redis says that it is no longer active'
 
 # Our dump is taken between two of redis's own: if those are equal, ours must be, too.
 for attempt in 1 2 3 4 5; do
@@ -86,7 +86,7 @@ ctl_ok 'dump to standard output' dump "$pid" -o -
 ok 'dump: standard output is a profile' is_profile "$T/out"
 (cd "$T" && "$CTL" "${patient[@]}" dump "$pid" >out 2>err)
 named=$(cd "$T" && echo redis-server."$pid".*.heap)
-like "$named" "^redis-server\.$pid\.[0-9]{8}T?-?[0-9]{6}Z?\.heap\$" 'dump: makes a name of its own'
+like "$named" "^redis-server\.$pid\.[0-9]{8}T?-?[0-9]{6}Z?\.heap\$" 'dump: chooses a file name'
 ok 'dump: that file is a profile' is_profile "$T/$named"
 assert_untouched "$pid" 'dump leaves it untouched'
 
@@ -100,18 +100,18 @@ is "$(json .file)" "$T/chosen.heap" 'dump --in-target PATH: names the file'
 ok 'dump --in-target PATH: is a profile' is_profile "$T/chosen.heap"
 is "$(json .bytes)" "$(stat -c %s "$T/chosen.heap")" 'dump --in-target PATH: its size'
 like "$(<"$T/chosen.heap")" "# pid $pid"$'\n''# comm redis-server'$'\n''(# [^'$'\n'']*'$'\n'')*# build-id ' \
-	'dump --in-target PATH: says what it is of'
-ctl_fails 10 'inside_failed name_a_folder_in_target' 'dump --in-target into no folder is refused' \
+	'dump --in-target PATH: the profile names its process'
+ctl_fails 10 'inside_failed name_a_folder_in_target' 'dump --in-target: a missing folder' \
 	dump "$pid" --in-target "$T/no-such-folder/x.heap"
-like "$err" 'no-such-folder' 'dump --in-target into no folder: which'
+like "$err" 'no-such-folder' 'dump --in-target: a missing folder: it is named'
 assert_untouched "$pid" 'dumps by the target leave it untouched'
 
 # --- reset, gdump ---
 ctl_ok 'reset --lg-sample' reset "$pid" --lg-sample 14 --json
-is "$(mallctl prof.lg_sample)" 14 'redis says the new rate'
+is "$(mallctl prof.lg_sample)" 14 'redis has the new rate'
 ctl_ok 'reset --sample-rate' reset "$pid" --sample-rate 64K
-is "$(mallctl prof.lg_sample)" 16 'redis says the new rate again'
-unlike "$err" 'keeps the old rate' 'a coarser rate: nothing is said'
+is "$(mallctl prof.lg_sample)" 16 'redis has the next rate'
+unlike "$err" 'keeps the old rate' 'a coarser rate: no warning'
 # A new rate has no effect until the next sample, which is far away.
 ctl_ok 'reset to a rate that never comes' reset "$pid" --sample-rate 1T
 sample_some()
@@ -122,10 +122,10 @@ sample_some()
 }
 ctl_ok 'activate' activate "$pid"
 sample_some interval >"$T/count" # the intervals that had begun
-is "$(sample_some never)" "$(<"$T/count")" 'it does not come'
+is "$(sample_some never)" "$(<"$T/count")" 'no further sample is taken'
 ctl_ok 'reset to a finer rate' reset "$pid" --sample-rate 4K
-like "$err" 'warning: each thread keeps the old rate until its next sample, after 1.0T on average' 'a finer rate: it says when that counts'
-is "$(sample_some missing)" 0 'and until then nothing is sampled'
+like "$err" 'warning: each thread keeps the old rate until its next sample, after 1.0T on average' 'a finer rate: a warning says when it takes effect'
+is "$(sample_some missing)" 0 'until then, nothing is sampled'
 run_ctl reset "$pid" --sample-rate 8K --json
 is "$(json '.warning // "none"')" none 'a coarser rate: no warning in JSON'
 run_ctl reset "$pid" --sample-rate 4K --json
@@ -157,7 +157,7 @@ is "$(awk '
 	/^#/ { if (seen[$2, $3]++) print "twice:", $0; next }
 	{ sub(/\{.*/, "", $1); if ($1 != last && n[$1]) print "apart:", $1; last = $1; n[$1]++ }
 	END { for (m in n) if (n[m] > 2 || !seen["TYPE", m]) print "odd:", m }' "$T/out")" \
-	'' 'stats -f prom, of two: each metric stands together, and is described once'
+	'' 'stats -f prom, of two: each metric is contiguous, and described once'
 for one in "$redis" "$idle"; do
 	like "$out" "jemalloc_allocated_bytes\{pid=\"$one\",comm=\"[^\"]+\"\} [1-9]" "stats -f prom, of two: $one"
 done
@@ -167,14 +167,14 @@ is "$(json .prof.active)" false 'get: a bool'
 is "$(json .opt.lg_prof_sample)" 12 'get: a size'
 like "$(json .version)" '^5\.' 'get: a string'
 ctl_ok 'set' set "$pid" prof.active true --json
-is "$(switch prof.active)" 1 'set: redis says so'
+is "$(switch prof.active)" 1 'set: redis confirms it'
 ctl_ok 'set back' set "$pid" prof.active off
-is "$(switch prof.active)" 0 'set back: redis says so'
+is "$(switch prof.active)" 0 'set back: redis confirms it'
 ctl_fails 2 'name_unknown see_mallctl_names' 'get refuses an unknown name' get "$pid" no.such.name
-like "$err" 'no\.such\.name' 'get: which name'
+like "$err" 'no\.such\.name' 'get: the name is shown'
 ctl_fails 2 value_malformed 'set refuses a value of another type' set "$pid" prof.active 17
-ctl_fails 2 name_read_only 'set refuses what can only be read' set "$pid" version x
-ctl_fails 2 name_dangerous 'set refuses what does harm' set "$pid" arena.0.reset
+ctl_fails 2 name_read_only 'set refuses a read-only name' set "$pid" version x
+ctl_fails 2 name_dangerous 'set refuses a dangerous name' set "$pid" arena.0.reset
 ctl_ok 'version' version
 assert_untouched "$pid" 'stats, get and set leave it untouched'
 

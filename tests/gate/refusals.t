@@ -9,7 +9,7 @@ export MALLOC_CONF=$PROF
 # has_fix REGEX NAME: the last message must suggest this fix
 has_fix()
 {
-	like "$err" "fix: .*($1)" "$2: says what to do"
+	like "$err" "fix: .*($1)" "$2: the fix is shown"
 }
 
 # --- no such process ---
@@ -27,13 +27,13 @@ absent=$(gone 2>/dev/null)
 for command in check status activate deactivate dump; do
 	run_ctl "$command" "$absent"
 	is "$status" 3 "$command: no such process"
-	like "$out$err" 'no (such )?process|not running|does not exist' "$command: says that there is no such process"
+	like "$out$err" 'no (such )?process|not running|does not exist' "$command: no such process: the cause is reported"
 done
 run_ctl activate "$absent" --json
 is "$status" 3 'with --json too'
 is "$(json .error.code)" no_process 'with --json: its code'
 like "$(json .error.message)" 'process' 'with --json: its message'
-ctl_fails 3 no_process 'pid 4194304 and more' activate 4999999
+ctl_fails 3 no_process 'a pid above 4194304' activate 4999999
 ctl_fails 3 'name_not_there see_list' 'no process of that name' activate --comm nobody-has-this
 
 # The id of a thread is not a process.
@@ -47,7 +47,7 @@ done
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- it ends meanwhile: at any moment, that is reported in time, never with 0 and no file ---
+# --- it ends at any moment: that is reported in time, never by exit status 0 without a file ---
 odd=''
 for i in 1 2 3 4 5 6 7 8; do
 	start_victim busy 2
@@ -130,7 +130,7 @@ has_fix '.' 'another tracer'
 assert_untouched "$pid" 'with another tracer: untouched, the tracer still there'
 end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
-ctl_ok 'after the tracer is gone it works' activate "$pid"
+ctl_ok 'it works when the tracer is gone' activate "$pid"
 stop_target "$pid"
 
 # --- stopped ---
@@ -204,16 +204,16 @@ stop_target "$pid"
 walled kill-process openat
 ctl_fails 1 'filter_punishes_thread no_profile_behind_filter' 'no file: dump' dump "$pid" -o "$T/no.heap"
 has_fix 'cannot be profiled under this filter' 'no file: dump'
-unlike "$err" 'in-target' 'no file: a file of its own is not advised'
+unlike "$err" 'in-target' 'no file: --in-target is not suggested'
 ctl_fails 1 'filter_punishes_call no_profile_behind_filter' 'no file: dump --in-target' dump "$pid" --in-target "$T/in.2.heap"
 assert_untouched "$pid"
 stop_target "$pid"
 
 walled kill-process rt_sigreturn
 ctl_fails 1 'filter_punishes_thread no_profile_behind_filter' 'no way back: dump' dump "$pid" -o "$T/no.heap"
-unlike "$err" 'in-target' 'no way back: a file of its own is not advised'
+unlike "$err" 'in-target' 'no way back: --in-target is not suggested'
 ctl_fails 1 'filter_punishes_thread nothing_called_safely' 'no way back: status' status "$pid"
-unlike "$err" 'mode poke' 'no way back: status: it has no such mode'
+unlike "$err" 'mode poke' 'no way back: status: --mode poke is not suggested'
 ctl_fails 1 'filter_punishes_thread nothing_called_safely poke' 'no way back: activate' activate "$pid"
 has_fix 'no function can be called .*--mode poke' 'no way back: activate'
 ctl_ok 'no way back: activate --mode poke' activate "$pid" --mode poke
@@ -224,7 +224,7 @@ assert_untouched "$pid"
 stop_target "$pid"
 MALLOC_CONF='' walled kill-process rt_sigreturn
 ctl_fails 1 'filter_punishes_thread nothing_called_safely' 'no way back, no profiling: activate' activate "$pid"
-unlike "$err" 'mode poke' 'no way back, no profiling: poke, which would be refused, is not advised'
+unlike "$err" 'mode poke' 'no way back, no profiling: poke, which would fail, is not suggested'
 assert_untouched "$pid"
 stop_target "$pid"
 ok 'no profile is left' test ! -e "$T/no.heap"
@@ -232,7 +232,7 @@ ok 'no profile is left' test ! -e "$T/no.heap"
 # --- a kernel thread, a zombie, ourselves ---
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
-# A shell would still wait for its child, so that ends after its parent has executed sleep(1).
+# A shell would still wait for its child, so the child ends after its parent has executed sleep(1).
 bash -c 'until grep -q sleep /proc/$$/comm; do :; done & echo $!; exec sleep 60' >"$T/zombie" &
 pid=$!
 own "$pid"
@@ -241,7 +241,7 @@ for command in check status activate dump; do
 	run_ctl "$command" "$(<"$T/zombie")"
 	is "$status" 3 "$command: a zombie is refused"
 	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie that its parent \(process $pid\) has not waited for" \
-		"$command: says that it is one, and whose"
+		"$command: the zombie and its parent are named"
 done
 ctl_fails 2 'in_pid not_in_range' 'pid 0 is refused' activate 0
 ctl_fails 2 'in_pid not_in_range' 'a negative pid is refused' activate -- -1

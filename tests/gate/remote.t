@@ -63,11 +63,11 @@ for function in outer _ZN2ItmmEi main; do
 	addresses_of "$function" "$base" >"$T/addresses"
 	named "$(<"$T/addresses")"
 	is "$status" 0 "$function: exit status"
-	is "$(cut -f 2 "$T/out" | diff - "$T/theirs")" '' "$function: names as LLVM has them"
+	is "$(cut -f 2 "$T/out" | diff - "$T/theirs")" '' "$function: the same names as LLVM finds"
 	is "$(cut -f 1 "$T/out" | diff - "$T/addresses")" '' "$function: a line for each address, in their order"
 	[ "$function" = main ] || like "$out" '--innermost'$'\n' "$function: inlined calls are among them"
 done
-is "$(grep ctxt "/proc/$pid/status")" "$before" 'it never ran meanwhile'
+is "$(grep ctxt "/proc/$pid/status")" "$before" 'the process never ran meanwhile'
 assert_untouched "$pid"
 
 # --- the same as in a profile ---
@@ -81,12 +81,12 @@ grep -oE '0x[0-9a-f]+' <(grep '^@' "$T/it.heap") | sort -u |
 join -t $'\t' "$T/addresses" "$T/all" | grep -v $'\t\\[0x' >"$T/theirs"
 ok 'a profile: it has calls' test "$(wc -l <"$T/theirs")" -gt 5
 named "$(<"$T/addresses")"
-is "$(sort "$T/out" | diff - "$T/theirs")" '' 'the same names as of a profile'
+is "$(sort "$T/out" | diff - "$T/theirs")" '' 'the same names as in a profile'
 
-# --- asked for and read as by jeprof ---
+# --- as jeprof requests and reads them ---
 
 named "$(<"$T/addresses") $(<"$T/addresses")"
-is "$(sort "$T/out" | diff - "$T/theirs")" '' 'what is asked twice is answered once'
+is "$(sort "$T/out" | diff - "$T/theirs")" '' 'an address asked for twice is answered once'
 {
 	printf '%s\n' '--- symbol' "binary=$T/app"
 	cat "$T/out"
@@ -95,14 +95,14 @@ is "$(sort "$T/out" | diff - "$T/theirs")" '' 'what is asked twice is answered o
 } >"$T/answered.raw"
 jeprof --text --show_bytes "$T/answered.raw" 2>/dev/null >"$T/theirs"
 like "$(<"$T/theirs")" $'\n +224 [^\n]* 224 [^\n]* innermost \\(inline\\)\n' 'jeprof: who allocated'
-like "$(<"$T/theirs")" $'\n +0 [^\n]* 112 [^\n]* inner \\(inline\\)\n' 'jeprof: within what it was inlined into'
+like "$(<"$T/theirs")" $'\n +0 [^\n]* 112 [^\n]* inner \\(inline\\)\n' 'jeprof: and the function it was inlined into'
 
 # --- addresses without a name ---
 
 named 0x0 0x1000 0xffffffffffffffff "$(grep -m 1 -F '[heap]' "/proc/$pid/maps" | cut -d - -f 1)"
-is "$status,$out,$err" '0,,' 'what lies in no image has no line'
+is "$status,$out,$err" '0,,' 'an address in no image has no line'
 named ''
-is "$status,$out,$err" '0,,' 'nothing asked, nothing answered'
+is "$status,$out,$err" '0,,' 'no addresses: no answer'
 strip -s -o "$T/bare" "$T/app"
 "$T/bare" >"$T/ready.bare" &
 bare=$!
@@ -113,19 +113,19 @@ pid=$bare
 at=$(addresses_of main $((0x$(grep -m 1 -F "$T/bare" "/proc/$pid/maps" | cut -d - -f 1))) | sed -n 5p)
 named "$at"
 is "$out" "$at	[bare+0x$(nm "$T/app" | awk '$3 == "main" { sub(/^0+/, "", $1); print $1 }')]" \
-	'a function without a name is called by where it begins'
+	'a function without a name is named by its start'
 
 # --- limits, and no such process ---
 
 seq -f %.0f 1 65536 | xargs printf '%x ' >"$T/most"
 named "$(<"$T/most")"
-is "$status" 0 'as many as may be asked'
+is "$status" 0 'the maximum number of addresses'
 named "$(<"$T/most") 10001"
 is "$status" 2 'one too many: exit status'
 like "$err" '^too_many_addresses: 65537 .* 65536' 'one too many: refused'
 is "$out" '' 'one too many: nothing is answered'
 echo "$at" | "$verbs" symbols "$pid" 1 >"$T/out" 2>"$T/err"
-is "$?" 3 'another process of that number: exit status'
+is "$?" 3 'a reused pid: exit status'
 end_child "$bare" -KILL
 wait "$bare" 2>/dev/null
 named "$at"

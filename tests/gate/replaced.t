@@ -32,7 +32,7 @@ named()
 	shift
 	ctl_ok "$title" report "$@" "$T/own.heap"
 	like "$out" ' real_leaker' "$title: the function that allocated"
-	unlike "$out" 'innocent' "$title: no other"
+	unlike "$out" 'innocent' "$title: no other function"
 	unlike "$err" "$T/app .*(inode|changed|deleted)" "$title: no warning"
 }
 
@@ -45,25 +45,25 @@ refused()
 	ctl_ok "$title" report "$@" "$T/own.heap"
 	unlike "$out" ' (real_leaker|innocent|main)('$'\n''|$)' "$title: no names of that file"
 	like "$out" ' \[app\+0x[0-9a-f]+\]' "$title: offsets"
-	is "$(grep -c -- '--trust-images uses that file' <<<"$err")" 1 "$title: one warning, and what can be done"
-	like "$err" "$why" "$title: why"
+	is "$(grep -c -- '--trust-images uses that file' <<<"$err")" 1 "$title: one warning, with its fix"
+	like "$err" "$why" "$title: the cause is reported"
 }
 
-named 'as it was'
+named 'unchanged'
 
 # Another file is renamed to its name, as by a package manager.
 mv "$T/app" "$T/app.old"
 cp "$T/other" "$T/app"
 refused 'replaced' "warning: $T/app is not the file that was mapped \(inode $inode then, $(stat -c %i "$T/app") here\)"
 ctl_ok 'trusted' report --trust-images "$T/own.heap"
-like "$out" ' innocent' 'trusted: the control, names of the other file'
+like "$out" ' innocent' 'trusted: control: names of the other file'
 ctl_ok 'replaced, as JSON' report --json "$T/own.heap"
 is "$(jq -r '[.warnings[] | select(.id == "image_replaced")] | length' "$T/out")" 1 'replaced, as JSON: a warning'
 ok 'replaced, as JSON: with its fix' jq -e '.warnings[] | select(.id == "image_replaced") | .fix | test("--trust-images")' "$T/out"
 ctl_ok 'replaced, convert' convert "$T/own.heap" "$T/own.folded"
 unlike "$(<"$T/own.folded")" '(real_leaker|innocent)' 'replaced, convert: no names'
 ctl_ok 'replaced, diff' diff "$T/own.heap" "$T/own.heap"
-like "$err" 'is not the file that was mapped' 'replaced, diff: said so'
+like "$err" 'is not the file that was mapped' 'replaced, diff: a warning'
 run_ctl bundle "$T/own.heap" -o "$T/own.tar" --trust-images
 like "$(tar xzOf "$T/own.tar" --wildcards '*/profile.raw')" innocent 'bundle --trust-images'
 
@@ -75,7 +75,7 @@ named 'the profile is newer'
 
 # Another device number is not another file.
 sed -i -E "s| [0-9a-f]+:[0-9a-f]+ ($inode +$T/app)| 7f:7f \1|" "$T/own.heap"
-like "$(<"$T/own.heap")" " 7f:7f $inode " 'another device number: there'
+like "$(<"$T/own.heap")" " 7f:7f $inode " 'another device number: the profile has it'
 named 'another device number'
 
 # Deleted when the profile was written; then, two files with the same path.
@@ -92,6 +92,6 @@ printf '# build-id %s %s\n' "$code" "$(readelf -n "$T/app" | awk '/Build ID:/ { 
 cp "$T/app" "$T/copy"
 mv "$T/copy" "$T/app"
 named 'a copy, of the same build id'
-refused 'a copy, put together with a profile without build ids' 'is not the file that was mapped' "$T/kept.heap"
+refused 'a copy, combined with a profile without build ids' 'is not the file that was mapped' "$T/kept.heap"
 
 done_testing

@@ -61,30 +61,30 @@ grep '"type":"rule"' "$T/body" >"$T/fired"
 cp "$T/fired" "$T/body"
 ok 'an event: as the schema says' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json event_rule "$T/fired"
 is "$(of '[.name, .rule, .pid, .comm, .action, .ok]' | tr ' ' '\n' | sort | paste -sd ' ')" \
-	"[\"Second-2\",\"rss>1\",$leaky,\"leaky\",\"dump\",true] [\"first\",\"rss>1\",$leaky,\"leaky\",\"dump\",true]" 'an event: what it was'
+	"[\"Second-2\",\"rss>1\",$leaky,\"leaky\",\"dump\",true] [\"first\",\"rss>1\",$leaky,\"leaky\",\"dump\",true]" 'an event: its contents'
 run=$(jq 'select(.name == "first") | .run' "$T/fired")
 other=$(jq 'select(.name == "Second-2") | .run' "$T/fired")
 at one "/api/v1/runs/$run"
 ok 'its run: as the schema says' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json run "$T/body"
 is "$(of '[.kind, .state, .pid, .comm, .by, .rule.name, .rule.text, .rule.action, .base_bytes]')" \
-	"[\"guard\",\"done\",$leaky,\"leaky\",\"first\",\"first\",\"rss>1\",\"dump\",null]" 'its run: what it was'
-ok 'its run: how much memory there was' test "$(jq .rule.level_bytes "$T/body")" -gt 1
+	"[\"guard\",\"done\",$leaky,\"leaky\",\"first\",\"first\",\"rss>1\",\"dump\",null]" 'its run: its contents'
+ok 'its run: how much memory was in use' test "$(jq .rule.level_bytes "$T/body")" -gt 1
 at one "/api/v1/runs/$run/profile?format=folded"
 is "$code" 200 'its profile'
 like "$body" 'replace_in_pool' 'its profile has names'
-ok 'they were looked up when it was taken' test -s "$T/one.runs/$run/profile.raw"
+ok 'names were looked up when it was taken' test -s "$T/one.runs/$run/profile.raw"
 at one "/api/v1/runs/$run/diff?base=$other&format=json"
 is "$code" 200 'a difference of two'
 at one /api/v1/runs
 ok 'the list: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json runs "$T/body"
 is "$(jq -c '[.runs[].id] | sort' "$T/body")" "$(jq -nc "[$run,$other] | sort")" 'the list has both'
 at one /metrics
-is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="\(first\|Second-2\)",result="ok"} 1$' "$T/body")" 2 'they are counted'
-is "$(said one "op=rule result=ok rule=first pid=$leaky comm=\"leaky\" run=$run\$")" 1 'the log says so'
+is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="\(first\|Second-2\)",result="ok"} 1$' "$T/body")" 2 'both are counted'
+is "$(said one "op=rule result=ok rule=first pid=$leaky comm=\"leaky\" run=$run\$")" 1 'the run is logged'
 at one -X DELETE "/api/v1/runs/$run"
 is "$code" 204 'it is removed'
 at one "/api/v1/runs/$run"
-is "$code" 404 'and gone'
+is "$code" 404 'it is gone'
 end_serve one
 ok 'the other one is kept' test -s "$T/one.runs/$other/profile.heap"
 assert_untouched "$leaky" 'fired: untouched'
@@ -93,10 +93,10 @@ assert_untouched "$leaky" 'fired: untouched'
 rules failed "every: --children $leaky --when 'every 100ms'"
 kill -STOP "$leaky"
 start_serve failed --rules "$T/failed.rules"
-ok 'it fails: that is told' within 60 eval '[ -n "$(fired failed .error.id)" ]'
+ok 'it fails: an event reports it' within 60 eval '[ -n "$(fired failed .error.id)" ]'
 grep '"type":"rule"' "$T/body" | head -n 1 >"$T/fired"
 ok 'it fails: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json event_rule "$T/fired"
-is "$(jq -c '[.name, .ok, .run]' "$T/fired")" '["every",false,null]' 'it fails: what it was'
+is "$(jq -c '[.name, .ok, .run]' "$T/fired")" '["every",false,null]' 'it fails: its event'
 says failed '^jeprof-ctl: warning: rule every: '
 at failed /metrics
 is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="every",result="failed"} 1$' "$T/body")" 1 'it fails: it is counted'
@@ -113,11 +113,11 @@ start_serve begun --rules "$T/begun.rules"
 ok 'it records' within 60 newest begun running
 newest begun running
 kill -KILL "$pid"
-ok 'its process is killed: that is told' within 60 eval '[ -n "$(fired begun .error.id)" ]'
+ok 'its process is killed: an event reports it' within 60 eval '[ -n "$(fired begun .error.id)" ]'
 is "$(fired begun '[.ok, .run]')" "[false,$id]" 'the event names the run'
 at begun "/api/v1/runs/$id"
-is "$(jq -c '[.state, .error.id]' "$T/body")" "$(fired begun '["failed", .error.id]')" 'which says the same of it'
-is "$(said begun "op=rule result=failed rule=begun pid=$pid comm=\"idle\" run=$id\$")" 1 'and so does the log'
+is "$(jq -c '[.state, .error.id]' "$T/body")" "$(fired begun '["failed", .error.id]')" 'the run has the same error'
+is "$(said begun "op=rule result=failed rule=begun pid=$pid comm=\"idle\" run=$id\$")" 1 'the run is logged as failed'
 end_serve begun
 
 # --- several at once: each run has its own number ---
@@ -170,7 +170,7 @@ ok 'some are lost' within 60 eval '[ -n "$(lost)" ]'
 lost >"$T/lost"
 ok 'lost: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json event_lost "$T/lost"
 # Up to 8 runs may have been made at once, but not reported yet.
-ok 'lost: so many' test "$(($(jq .count "$T/lost" | head -n 1) + $(fired lost .run | sort -u | wc -l)))" -ge $((60 - 8)) ||
+ok 'lost: the number is right' test "$(($(jq .count "$T/lost" | head -n 1) + $(fired lost .run | sort -u | wc -l)))" -ge $((60 - 8)) ||
 	diag "$(<"$T/lost")"
 says lost '^rule lost: guarding 10 processes' 2
 before=$(fired lost .run | tail -n 1)
@@ -178,7 +178,7 @@ has_newer()
 {
 	[ "$(fired lost .run | tail -n 1)" -gt "$before" ]
 }
-ok 'the next one goes on' within 60 has_newer
+ok 'the restarted rule goes on' within 60 has_newer
 end_serve lost
 for p in "${crowd[@]}"; do
 	assert_untouched "$p" 'lost: untouched'
@@ -195,15 +195,15 @@ newest long running
 is "$(active_of "$pid")" true 'it is sampled'
 first=$id
 at long -X POST "/api/v1/runs/$id/stop"
-is "$code $(jq -r .error.id "$T/body")" '409 run_of_rule' 'nobody ends it early'
+is "$code $(jq -r .error.id "$T/body")" '409 run_of_rule' 'it cannot be ended early'
 at long -X DELETE "/api/v1/runs/$id"
-is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'nor removes it'
+is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'it cannot be removed'
 at long -X POST "/api/v1/processes/$pid/record"
-is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$id]" 'nor records it as well'
+is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$id]" 'its process cannot be recorded as well'
 is "$(rule_process | wc -l)" 1 'control: one process has the rule'
 kill -KILL "$(rule_process)"
 says long 'rule long is not active: .*died: Killed'
-ok 'the rule is killed: what it recorded ends with care' within 60 run_is long "$first" stopped
+ok 'the rule is killed: its recording ends cleanly' within 60 run_is long "$first" stopped
 says long '^rule long: guarding 1 process' 2
 ok 'it is started again, and fires' within 60 eval 'newest long running && [ "$id" != "$first" ]'
 newest long running
@@ -213,7 +213,7 @@ end_serve long
 is "$(active_of "$pid")" false 'the service ends: profiling is off again'
 start_serve long --runs "$T/long.runs"
 ok 'the service ended: its profile is there' run_is long "$second" stopped
-is "$(jq -c '[.kind, .rule.name]' "$T/body")" '["guard","long"]' 'after a restart without rules: it is still that'
+is "$(jq -c '[.kind, .rule.name]' "$T/body")" '["guard","long"]' 'after a restart without rules: its rule is still known'
 end_serve long
 assert_untouched "$pid" 'the service ended: untouched'
 
@@ -223,14 +223,14 @@ start_serve long --rules "$T/long.rules"
 ok 'it records once more' within 60 newest long running
 newest long running
 worker=$(pgrep -P "$(rule_process)")
-is "$(wc -w <<<"$worker")" 1 'one process does it'
+is "$(wc -w <<<"$worker")" 1 'one process records'
 kill -STOP "$worker" # it must not end cleanly
 kill -KILL "$(rule_process)" "$serve"
 wait "$serve" 2>/dev/null
 kill -KILL "$worker"
-is "$(active_of "$pid")" true 'control: all are killed: it is on'
+is "$(active_of "$pid")" true 'control: all are killed: profiling is on'
 start_serve long --runs "$T/long.runs"
-ok 'the next one puts it back' within 60 run_is long "$id" interrupted
+ok 'the next service restores it' within 60 run_is long "$id" interrupted
 within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'and profiling is off again'
 within 60 grep -q interrupted "$T/long.runs/$id/run.json"
@@ -244,8 +244,8 @@ ok 'it records at last' within 60 newest long running
 newest long running
 third=$id
 kill -KILL "$(pgrep -P "$(rule_process)")"
-ok 'the worker is killed: it is put back' within 60 run_is long "$third" interrupted
-ok 'the worker is killed: that is told' within 60 eval '[ "$(fired long .ok | head -n 1)" = false ]'
+ok 'the worker is killed: the process is restored' within 60 run_is long "$third" interrupted
+ok 'the worker is killed: an event' within 60 eval '[ "$(fired long .ok | head -n 1)" = false ]'
 end_serve long
 within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'the worker was killed: profiling is off again'
@@ -269,7 +269,7 @@ is "$code" 202 'an operation goes on'
 operation=$(rule_process | grep -vxF "$first")
 kill -KILL "$first"
 says idle '^rule idle: guarding 0 processes' 2
-is "$(memory_files "$(rule_process | grep -vxF "$operation")")" "$files" 'the next one has no memory file of it'
+is "$(memory_files "$(rule_process | grep -vxF "$operation")")" "$files" 'the restarted rule has no memory file of it'
 end_serve idle
 assert_untouched "$pid" 'started again: untouched'
 
@@ -292,17 +292,17 @@ for name in 'a b:' ':' 'a.b:' "$(printf 'x%.0s' {1..33}):" '--all' 'a' "'a':"; d
 done
 refused 'a name twice' 2 'in_rules_line rule_twice' "$good" "$good"
 refused 'a quotation mark' 2 'in_rules_line rule_quotes' "a: --all --when 'rss>1"
-refused 'an option that there is not' 2 'in_rules_line option_unknown did_you_mean' 'a: --all --whne x'
+refused 'an unknown option' 2 'in_rules_line option_unknown did_you_mean' 'a: --all --whne x'
 refused 'no process' 2 'in_rules_line watch_needs_processes' "a: --when 'rss>1'"
-refused 'a rule that is none' 2 'in_rules_line in_option until_unknown when_examples' "a: --all --when 'swap>1'"
-refused 'an action that is none' 2 'in_rules_line in_option action_unknown actions' 'a: --all --do jump'
+refused 'an invalid condition' 2 'in_rules_line in_option until_unknown when_examples' "a: --all --when 'swap>1'"
+refused 'an unknown action' 2 'in_rules_line in_option action_unknown actions' 'a: --all --do jump'
 refused 'a file without a rule' 2 'no_rules write_a_rule' '# nothing' ''
 mapfile -t lines < <(printf 'r%s: --all\n' {1..33})
-refused 'too many' 2 'in_rules_line too_many_rules' "${lines[@]}"
+refused 'too many rules' 2 'in_rules_line too_many_rules' "${lines[@]}"
 rules bad '' '# one' 'a: --all --count 1'
 run_ctl serve --socket "$T/bad.sock" --runs "$T/bad.runs" --rules "$T/bad.rules"
-like "$err" "$T/bad\.rules, line 3: --count is not allowed in a rule of a service" 'which line, and what'
-like "$err" 'fix: leave it out' 'and what to do'
+like "$err" "$T/bad\.rules, line 3: --count is not allowed in a rule of a service" 'the line and the option are named'
+like "$err" 'fix: leave it out' 'the fix is shown'
 rules bad "$good"
 ctl_fails 2 'rules_need_runs give_runs' 'refused: without a folder of runs' serve --socket "$T/bad.sock" --runs none --rules "$T/bad.rules"
 rules bad 'a: --all --activate'
@@ -314,16 +314,16 @@ chmod 620 "$T/bad.rules"
 ctl_fails 1 'rules_not_ours chmod_config' 'refused: others may write to it' serve --socket "$T/bad.sock" --rules "$T/bad.rules"
 chmod 600 "$T/bad.rules"
 chown 54321 "$T/bad.rules"
-ctl_fails 1 'rules_not_ours chmod_config' 'refused: another one'"'"'s' serve --socket "$T/bad.sock" --rules "$T/bad.rules"
-ctl_fails 1 'rules_not_ours chmod_config' 'refused: no file' serve --socket "$T/bad.sock" --rules "$T"
-ctl_fails 1 rules_unreadable 'refused: none there' serve --socket "$T/bad.sock" --rules "$T/no-such"
+ctl_fails 1 'rules_not_ours chmod_config' 'refused: it belongs to another user' serve --socket "$T/bad.sock" --rules "$T/bad.rules"
+ctl_fails 1 'rules_not_ours chmod_config' 'refused: a folder' serve --socket "$T/bad.sock" --rules "$T"
+ctl_fails 1 rules_unreadable 'refused: no file' serve --socket "$T/bad.sock" --rules "$T/no-such"
 printf 'a: --all\0 --when x\n' >"$T/zero.rules"
 ctl_fails 2 'in_rules_line rule_malformed write_a_rule' 'refused: a zero byte' serve --socket "$T/bad.sock" --rules "$T/zero.rules"
 ok 'none of them has served' test ! -e "$T/bad.sock" -a ! -e "$T/bad.runs"
 rules good "q: --comm \"no such\"' name' --when rss'>'1 --on-profile-exec /bin/true"
 start_serve good --rules "$T/good.rules"
 says good '^rule q: guarding 0 processes'
-is "$(said good '^rule q: guarding 0 processes')" 1 'control: a file that is good'
+is "$(said good '^rule q: guarding 0 processes')" 1 'control: a valid file'
 end_serve good
 
 done_testing

@@ -85,9 +85,9 @@ ok 'which is up' python3 -c 'import socket; s = socket.create_server(("127.0.0.1
 echo left | tee /run/left >/tmp/left
 (setsid sleep 1000 >/dev/null 2>&1 </dev/null &)
 (setsid bash -c 'sleep 0.01 & exec true') # an orphan, to be reaped
-within 60 eval '! grep -qs "^State:.Z" /proc/[0-9]*/status' && result 0 'who is left behind is reaped'
+within 60 eval '! grep -qs "^State:.Z" /proc/[0-9]*/status' && result 0 'a process left behind is reaped'
 TEST
 tried 0 'tried: [0-9]+ passed, 0 failed$' 'a file of the gate is alone' alone.t
-tried 0 'tried: [0-9]+ passed, 0 failed$' 'and finds nothing of the run before' alone.t
+tried 0 'tried: [0-9]+ passed, 0 failed$' 'and finds nothing of the previous run' alone.t
 
 done_testing

@@ -53,25 +53,25 @@ snapshot "$pid"
 start_serve one
 at one /api/v1/runs
 is "$code $body" '200 {"runs":[]}' 'nothing is there at first'
-is "$(stat -c '%a' "$T/one.runs")" 700 'the folder is its owner'"'"'s alone'
+is "$(stat -c '%a' "$T/one.runs")" 700 'only the owner can access the folder'
 begin one sample_rate=64K
 first=$id
 as_schema run 'a run that has begun: as the schema says'
 is "$(jq -c '[.kind, .state, .pid, .comm, .by, .duration_ms, .sample_bytes, .error, .result, .profile_bytes]' "$T/body")" \
-	"[\"record\",\"running\",$pid,\"leaky\",\"uid $(id -u)\",86400000,65536,null,null,null]" 'what it is'
-is "$(jq -r '.remaining_ms + .elapsed_ms' "$T/body")" 86400000 'what is left'
+	"[\"record\",\"running\",$pid,\"leaky\",\"uid $(id -u)\",86400000,65536,null,null,null]" 'its description'
+is "$(jq -r '.remaining_ms + .elapsed_ms' "$T/body")" 86400000 'the time that remains'
 ok 'the profile of the beginning is there' test "$(jq .base_bytes "$T/body")" -gt 0
-like "$(<"$T/head")" "Location: /api/v1/runs/$first" 'where it is'
+like "$(<"$T/head")" "Location: /api/v1/runs/$first" 'its location'
 is "$(active_of "$pid")" true 'it is sampled'
 at one "/api/v1/processes/$pid/status"
-is "$code" 200 'meanwhile others can ask'
+is "$code" 200 'meanwhile, others can inspect the process'
 at one "/api/v1/runs"
 as_schema runs 'the list: as the schema says'
 is "$(jq -c '[.runs[] | [.id, .state]]' "$T/body")" "[[$first,\"running\"]]" 'the list'
 at one "/api/v1/runs?pid=1"
 is "$(jq -c .runs "$T/body")" '[]' 'the list of another process'
 at one -X POST "/api/v1/processes/$pid/record"
-is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$first]" 'a second one: which one is in the way'
+is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$first]" 'a second one: the running one is named'
 at one -X DELETE "/api/v1/runs/$first"
 is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'it is not removed'
 at one "/api/v1/runs/$first/profile"
@@ -83,14 +83,14 @@ stop one "$first"
 is "$code $(jq -r .state "$T/body")" '200 stopped' 'it ends early'
 as_schema run 'a run that has ended: as the schema says'
 is "$(jq -c '[.error, .elapsed_ms, .remaining_ms, .result.adopted]' "$T/body")" '[null,null,null,false]' 'how it ended'
-like "$(jq -r .result.warning "$T/body")" 'keeps the old rate until its next sample, after 128K' 'and what a finer rate misses'
-ok 'what it cost' test "$(jq .result.stops "$T/body")" -ge 2 -a "$(jq .result.pause_us "$T/body")" -gt 0
+like "$(jq -r .result.warning "$T/body")" 'keeps the old rate until its next sample, after 128K' 'with a warning about the finer rate'
+ok 'its cost' test "$(jq .result.stops "$T/body")" -ge 2 -a "$(jq .result.pause_us "$T/body")" -gt 0
 is "$(active_of "$pid")" false 'profiling is off again'
 stop one "$first"
-is "$code $(jq -r .state "$T/body")" '200 stopped' 'to stop it again changes nothing'
+is "$code $(jq -r .state "$T/body")" '200 stopped' 'stopping it again changes nothing'
 is "$(said one "op=record result=began uid=.* run=$first ")" 1 'the log says that it began'
 is "$(said one "op=record result=ok .*comm=\"leaky\" run=$first .*stops=[1-9]")" 1 'and that it ended'
-ok 'its names are kept, also as it ended early' test -s "$T/one.runs/$first/profile.raw" -a -s "$T/one.runs/$first/profile.base.raw"
+ok 'its names are kept, although it ended early' test -s "$T/one.runs/$first/profile.raw" -a -s "$T/one.runs/$first/profile.base.raw"
 assert_untouched "$pid" 'recorded: untouched'
 
 # --- its profile ---
@@ -101,7 +101,7 @@ like "$(<"$T/head")" "filename=\"run-$first.heap\"" 'its name'
 for format in pprof folded json speedscope html svg text; do
 	at one "/api/v1/runs/$first/profile?format=$format"
 	is "$code" 200 "profile: $format" || diag "$body"
-	ok "profile: $format: something" test -s "$T/body"
+	ok "profile: $format: it is not empty" test -s "$T/body"
 done
 at one "/api/v1/runs/$first/profile?format=folded"
 like "$body" 'forget_blocks' 'the profile has names'
@@ -116,31 +116,31 @@ second=$id
 ok 'its number is a later one' test "$second" -gt "$first"
 stop one "$second"
 at one "/api/v1/runs/$second/diff?base=$first&format=folded"
-is "$code" 200 'two of them' || diag "$body"
+is "$code" 200 'a difference of two runs' || diag "$body"
 like "$(<"$T/head")" "filename=\"run-$second.growth.folded\"" 'the name of a difference'
 at one "/api/v1/runs/$first/diff?format=html"
 page_data "$T/body"
 marked=$(json '.functions.name as $name | [.significance.functions[] | $name[.]] | unique | join(" ")')
 ok 'the page of a difference marks what is significant' test -n "$marked"
 is "$marked" "$("$CTL" diff "$T/one.runs/$first/profile.base.raw" "$T/one.runs/$first/profile.raw" --no-fold --json |
-	jq -r '[.functions[] | select(.significant) | .function] | unique | join(" ")')" 'the same that diff marks'
+	jq -r '[.functions[] | select(.significant) | .function] | unique | join(" ")')" 'the same ones that diff marks'
 at one "/api/v1/runs/$second/diff?base=$first&format=html"
 page_data "$T/body"
-is "$(json .significance.confidence)" 0.99 'so does that of two runs'
+is "$(json .significance.confidence)" 0.99 'so does the page of two runs'
 at one "/api/v1/runs/$first/profile?format=html"
 page_data "$T/body"
-is "$(json .significance)" null 'control: a profile has none'
+is "$(json .significance)" null 'control: the page of a profile does not'
 at one "/api/v1/runs/$second/diff?base=1"
-is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'with one that is not there'
+is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'a difference with a missing run'
 at one -X DELETE "/api/v1/runs/$second"
 is "$code $body" '204 ' 'it is removed'
 ok 'it is gone' test ! -e "$T/one.runs/$second"
 at one "/api/v1/runs/$second"
-is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'and not there any more'
+is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'and no longer found'
 
 # --- runs that cannot begin ---
 at one -X POST "/api/v1/processes/$pid/record?start_time=1"
-is "$code $(jq -r .error.id "$T/body")" '404 ended_meanwhile' 'another process of that number'
+is "$code $(jq -r .error.id "$T/body")" '404 ended_meanwhile' 'a reused pid'
 MALLOC_CONF=prof:false start_victim idle
 at one -X POST "/api/v1/processes/$pid/record"
 is "$code $(jq -r .error.id "$T/body")" '501 opt_prof_false' 'one without profiling'
@@ -152,7 +152,7 @@ MALLOC_CONF=$PROF start_victim idle
 begin one
 kill "$pid"
 within 60 run_is one "$id" failed
-is "$(jq -c '[.error.code, .profile_bytes]' "$T/body")" '["lost",null]' 'a process that ends: says so'
+is "$(jq -c '[.error.code, .profile_bytes]' "$T/body")" '["lost",null]' 'a process that ends: the cause is reported'
 as_schema run 'one that failed: as the schema says'
 ok 'the profile of the beginning is kept' test "$(jq .base_bytes "$T/body")" -gt 0
 pid=$leaky
@@ -176,14 +176,14 @@ ctl_fails 7 'runs_taken give_runs' 'a second service does not get the folder' se
 snapshot "$pid"
 begin one
 worker=$(worker_of "$id")
-is "$(wc -w <<<"$worker")" 1 'one process does it'
+is "$(wc -w <<<"$worker")" 1 'one process records'
 kill -KILL "$worker"
 within 60 run_is one "$id" interrupted
 within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'killed: profiling is off again'
 within 60 grep -q interrupted "$T/one.runs/$id/run.json"
 as_schema run 'one that was killed: as the schema says'
-is "$(said one "op=record result=failed .* run=$id .*died: Killed")" 1 'the log says so' || diag "$(<"$T/one.err")"
+is "$(said one "op=record result=failed .* run=$id .*died: Killed")" 1 'the log has the cause' || diag "$(<"$T/one.err")"
 assert_untouched "$pid" 'killed: untouched'
 
 # A process that cannot be restored now is restored as soon as possible.
@@ -197,7 +197,7 @@ ok 'stopped, and killed: it is left as it was' run_is one "$id" left
 as_schema run 'one that is left: as the schema says'
 kill -CONT "$pid"
 within 120 run_is one "$id" interrupted
-is "$(active_of "$pid")" false 'it goes on: profiling is off again'
+is "$(active_of "$pid")" false 'continued: profiling is off again'
 assert_untouched "$pid" 'stopped, and killed: untouched'
 
 snapshot "$pid"
@@ -219,11 +219,11 @@ kill -STOP "$worker" # it must not end cleanly
 end_child "$serve" -KILL
 wait "$serve" 2>/dev/null
 kill -KILL "$worker"
-is "$(active_of "$pid")" true 'control: both killed: it is on'
+is "$(active_of "$pid")" true 'control: both killed: profiling is on'
 start_serve one --keep 3
 within 60 run_is one "$id" interrupted
 within 60 eval '[ "$(active_of '"$pid"')" = false ]'
-is "$(active_of "$pid")" false 'both killed: the next one puts it back'
+is "$(active_of "$pid")" false 'both killed: the next one restores it'
 within 60 grep -q interrupted "$T/one.runs/$id/run.json"
 assert_untouched "$pid" 'both killed: untouched'
 
@@ -235,7 +235,7 @@ is "$(jq -c '.runs | length' "$T/body")" 3 'the newest three are kept'
 is "$(jq '.runs[0].id' "$T/body")" "$id" 'the newest comes first'
 printf 'no JSON' >"$T/one.runs/$id/run.json"
 at one "/api/v1/runs/$id"
-is "$code $(jq -r .error.id "$T/body")" '500 run_unreadable' 'a document that is none'
+is "$code $(jq -r .error.id "$T/body")" '500 run_unreadable' 'an invalid document'
 at one /api/v1/runs
 is "$code $(jq -c '.runs | length' "$T/body")" '200 2' 'the others are listed'
 end_serve one
@@ -245,10 +245,10 @@ start_serve none --runs none
 at none -X POST "/api/v1/processes/$pid/record"
 is "$code $(jq -r .error.id "$T/body")" '500 no_runs' 'nothing is kept, and nothing recorded'
 at none /api/v1/runs
-is "$code $body" '200 {"runs":[]}' 'the list of none'
+is "$code $body" '200 {"runs":[]}' 'the list is empty'
 end_serve none
 : >"$T/file"
-ctl_fails 10 'runs_failed give_runs' 'a folder that is none' serve --socket "$T/two.sock" --runs "$T/file"
+ctl_fails 10 'runs_failed give_runs' 'a file instead of a folder' serve --socket "$T/two.sock" --runs "$T/file"
 mkdir -m 777 "$T/open"
 ctl_fails 4 'runs_not_ours give_runs' 'a folder that others may write to' serve --socket "$T/two.sock" --runs "$T/open"
 
@@ -263,9 +263,9 @@ id=$(sed -n 's/^answer 1 .* run \([0-9]*\) .*/\1/p' "${FRONT%/*}/HEARD" | tail -
 order "ask run 0 run=$id id=2" "ask run_profile 0 run=$id flags=128 format=4 id=3" "ask run 0 run=18446744073709551615 id=4" \
 	"ask run_profile 0 run=$id base=18446744073709551615 id=5" "ask run_delete 0 run=$id id=6"
 for i in 2 3 4 5 6; do hears "^answer $i refusal 0"; done
-is "$(heard '^answer 2 refusal 0 code 0 ')" 1 'control: what it may, it gets'
-is "$(heard '^answer [345] refusal 0 code 2 ')" 3 'what is not there'
-is "$(heard '^answer 6 refusal 0 code 7 ')" 1 'what goes on is not removed'
+is "$(heard '^answer 2 refusal 0 code 0 ')" 1 'control: a permitted request is answered'
+is "$(heard '^answer [345] refusal 0 code 2 ')" 3 'missing runs are not found'
+is "$(heard '^answer 6 refusal 0 code 7 ')" 1 'a running recording is not removed'
 order 'exit 1'
 says false 'front end exited'
 is "$(active_of "$pid")" true 'without the front, the run goes on'
@@ -273,7 +273,7 @@ hears '^began' 2
 connect_to "$T/false.sock"
 order "ask run_stop 0 run=$id id=7"
 hears "^answer 7 refusal 0 code 0 .*stopped"
-is "$(heard '^answer 7 .*stopped')" 1 'and the next one can end it'
+is "$(heard '^answer 7 .*stopped')" 1 'and the next front can end it'
 is_ended false "ask record $pid" "ask record $pid duration_ms=86400001" 'ask run 0' 'ask run_stop 0' 'ask run_delete 0' 'ask run_profile 0'
 end_serve false
 start_serve read --read-only

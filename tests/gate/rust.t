@@ -102,11 +102,11 @@ profiled()
 		grep -qF " > $shelf::copy@$at > $shelf::add@$(line_of 'self.copy(t)') > app::main@$(line_of 's.add(')" "$T/stacks"
 	ok "$encoding: a trait's method, called by a closure" \
 		grep -qF " > <app::store::Shelf<[u64; 40]> as app::Grow>::grow@$(line_of 'vec![1; 3000]') > $closure@$(line_of 's.grow()')" "$T/stacks"
-	ok "$encoding: the name that nm has" \
+	ok "$encoding: the same name as from nm" \
 		grep -qF "$shelf::add" <(nm -C "$T/app")
 	# The innermost call of each stack that has one of the two.
 	is "$(grep -E '::(add|grow)@' "$T/stacks" | grep -cE '^(__rust|alloc::alloc::|<alloc::alloc::|[^@]*GlobalAlloc>)')" 0 \
-		"$encoding: it is not the allocator's interface"
+		"$encoding: and not the allocator's interface"
 	ctl_ok "$encoding: report" report --no-cache --cum -n 0 "$T/app.heap"
 	ok "$encoding: report has the name" grep -qE "(^| )$(printf '%s' "$shelf::add" | sed 's/[][]/\\&/g')\$" "$T/out"
 	# All of it is growth, compared with an empty profile.

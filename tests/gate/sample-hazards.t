@@ -38,7 +38,7 @@ is_left() # the kernel removes the probes a little later
 	tell '\001'
 	"$CTL" undo "$pid" >"$T/undo" 2>&1
 }
-ok 'killed: the probes go' within 60 is_left
+ok 'killed: the probes are removed' within 60 is_left
 start_run after
 tell '\040'
 end_child "$sampler" -INT

@@ -18,7 +18,7 @@ reuse()
 	tell end
 	run_ctl get "$pid" epoch
 	is "$status" 0 "$1: jemalloc goes through its lists" || diag "$err"
-	ok "$1: it lives" kill -0 "$pid"
+	ok "$1: it is alive" kill -0 "$pid"
 }
 
 # Control: without sampling, they do no harm.
@@ -64,7 +64,7 @@ tell idle 16
 start_sample unguarded "${rate[@]}"
 tell leak 8
 tests/drivers/unguard "$pid" "$(nm "$B/gen/sampler/target.so" | sed -n 's/ . sampler_end$//p')"
-is "$?" 0 'control: the guard is taken away'
+is "$?" 0 'control: the guard is removed'
 end_sample unguarded
 tell end
 post threads 64
@@ -72,7 +72,7 @@ damaged()
 {
 	! kill -0 "$pid" 2>/dev/null || ! "$CTL" --timeout 10s get "$pid" epoch >/dev/null 2>&1
 }
-ok 'control: without it they are not cleaned up: it dies, or hangs' within 60 damaged
+ok 'control: without it they are not cleaned up: the target dies or hangs' within 60 damaged
 kill -KILL "$pid" 2>/dev/null
 
 done_testing

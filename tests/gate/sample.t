@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sample: what a process keeps that was not started for profiling, and that it is left as it was,
+# sample: what a process not started for profiling keeps, and that it is left as it was,
 # however sampling ends. Only what cannot be triggered depends on time: see tests/long/sample.t.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -9,7 +9,7 @@
 # shellcheck source=tests/sample.sh
 . tests/sample.sh
 
-# --- what each function allocates, and how much of it lives ---
+# --- what each function allocates, and how much of it is live ---
 start_keepers
 is "$(blocks_of "$pid")" 0 'before: nothing is mapped'
 start_sample plain "${rate[@]}" --save "$T/plain.heap"
@@ -23,9 +23,9 @@ end_sample plain
 is_out plain
 unlike "$(<"$T/plain.err")" 'too fast' 'plain: no sample was lost'
 like "$(<"$T/plain.err")" "sampled $pid \(keepers\) for [0-9.]+ s, ended by a signal: [0-9]+M allocated, [0-9]+M of it not freed, [0-9.]+M of that from the first half; [0-9]+ samples, about [0-9.]+ % of a CPU" \
-	'plain: says what it saw'
+	'plain: what it saw is reported'
 is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 'plain: the rate is in the profile'
-ok 'plain: it is one' is_profile "$T/plain.heap"
+ok 'plain: the file is a profile' is_profile "$T/plain.heap"
 
 # live NAME MB, allocated NAME MB: check that in the profile plain
 live()
@@ -57,7 +57,7 @@ is_near "$(jq ".total | round" "$T/report")" $((64 + 3 * 32 + 32 + 64 + 160 + 4 
 # --- the profile is like any other ---
 jeprof --text --inuse_space --show_bytes "$VICTIMS/keepers" "$T/plain.heap" >"$T/jeprof.out" 2>"$T/jeprof.err"
 is_near "$(awk '$6 == "leak_blocks" { print $4 }' "$T/jeprof.out")" 64 'jeprof: leak_blocks' || diag "$(<"$T/jeprof.err")"
-like "$(<"$T/plain.out")" 'inuse_space of keepers' 'the table is of what lives'
+like "$(<"$T/plain.out")" 'inuse_space of keepers' 'the table shows what is live'
 like "$(<"$T/plain.out")" 'leak_blocks < obey < main' 'with whole stacks'
 tell free
 for i in 1 2 3; do
@@ -83,13 +83,13 @@ assert_untouched "$pid" 'json: untouched'
 start_sample young "${rate[@]}" --min-age 9m --save "$T/young.heap"
 keep_going leak 16
 end_sample young
-is "$(bytes_of "$T/young.heap" leak_blocks)" 0 'younger than an hour: it does not live'
-is_near "$(bytes_of "$T/young.heap" leak_blocks --alloc-space)" 16 'but was allocated'
+is "$(bytes_of "$T/young.heap" leak_blocks)" 0 'too young: does not count as live'
+is_near "$(bytes_of "$T/young.heap" leak_blocks --alloc-space)" 16 'too young: counts as allocated'
 start_sample old "${rate[@]}" --min-age 1s --save "$T/old.heap"
 keep_going leak 16
 sleep 1.1 # it is older than that now, whatever else takes time
 end_sample old
-is_near "$(bytes_of "$T/old.heap" leak_blocks)" 16 'older than a second: it lives'
+is_near "$(bytes_of "$T/old.heap" leak_blocks)" 16 'older than a second: counts as live'
 tell free
 assert_untouched "$pid" 'ages: untouched'
 
@@ -99,7 +99,7 @@ ctl_fails 7 already_sampled 'while one runs: another is refused' sample "$pid" -
 is "$(state_of "$pid")" "$in_phase 1 1" 'while one runs: that goes on'
 tell leak 8
 end_sample first
-like "$(<"$T/first.out")" leak_blocks 'and sees what comes after'
+like "$(<"$T/first.out")" leak_blocks 'and sees later allocations'
 is_out first
 
 # --- Ctrl-C twice ---
@@ -117,7 +117,7 @@ start_sample killed "${rate[@]}"
 keep_going churn 64 # 32,768 allocations
 end_child "$sampler" -KILL
 wait "$sampler" 2>/dev/null
-# A nap of the process allocates nothing.
+# The process allocates nothing while it sleeps.
 ok 'killed: nobody reads it' within 60 eval '[[ $(state_of "$pid") == *" 0 0" ]]'
 is "$(state_of "$pid")" "$in_phase 0 0" 'killed: control: it is there until something is allocated'
 tell churn 1
@@ -125,7 +125,7 @@ is_out killed kept
 assert_untouched "$pid" 'killed: untouched'
 start_sample after "${rate[@]}"
 end_sample after 1
-like "$(<"$T/after.err")" 'allocated [0-9]{1,3} times in .* none of it was sampled' 'after that: begins from nothing'
+like "$(<"$T/after.err")" 'allocated [0-9]{1,3} times in .* none of it was sampled' 'after that: starts from zero'
 is_out 'after that'
 start_sample idle "${rate[@]}"
 tell leak 8
@@ -136,7 +136,7 @@ start_sample next "${rate[@]}" --save "$T/next.heap"
 is "$(state_of "$pid")" "$in_phase 1 1" 'killed while it is idle: it can be sampled'
 keep_going leak 16
 end_sample next
-is_near "$(bytes_of "$T/next.heap" leak_blocks)" 16 'killed while it is idle: by itself'
+is_near "$(bytes_of "$T/next.heap" leak_blocks)" 16 'killed while it is idle: only its own samples'
 is_out 'killed while it is idle'
 assert_untouched "$pid" 'killed while it is idle: untouched'
 
@@ -150,9 +150,9 @@ is "$(state_of "$child" | cut -d' ' -f1)" "$out_phase" 'the child has left'
 is "$(state_of "$pid")" "$in_phase 1 1" 'its parent has not'
 keep_going leak 16
 tell reap
-is "$(beat 3)" 0 'the child ends as it should'
+is "$(beat 3)" 0 'the child exits normally'
 end_sample child
-is_near "$(bytes_of "$T/child.heap" leak_blocks)" 32 'what the child freed lives here'
+is_near "$(bytes_of "$T/child.heap" leak_blocks)" 32 'what the child freed is still live here'
 is_out child
 assert_untouched "$pid" 'its child: untouched'
 
@@ -167,16 +167,16 @@ is_out 'nothing sampled'
 start_sample dear --max-overhead 1
 post flood 2
 wait "$sampler"
-is "$?" 8 'too dear: it ends by itself'
-like "$(<"$T/dear.err")" 'was removed' 'too dear: and says so'
-ok 'too dear: it has left' within 60 eval '[ "$(state_of "$pid")" = "$out_phase 0 0" ]'
+is "$?" 8 'too costly: it ends by itself'
+like "$(<"$T/dear.err")" 'was removed' 'too costly: the cause is reported'
+ok 'too costly: it has left' within 60 eval '[ "$(state_of "$pid")" = "$out_phase 0 0" ]'
 post nothing
-assert_untouched "$pid" 'too dear: untouched'
+assert_untouched "$pid" 'too costly: untouched'
 stop_target "$pid"
 start_victim keepers
 post flood 64
-ctl_fails 8 'sampling_too_costly' 'too dear: refused before' sample "$pid" -d 1s --max-overhead 1
-is "$(blocks_of "$pid")" 0 'too dear: nothing is mapped'
+ctl_fails 8 'sampling_too_costly' 'too costly: refused at once' sample "$pid" -d 1s --max-overhead 1
+is "$(blocks_of "$pid")" 0 'too costly: nothing is mapped'
 post nothing
 stop_target "$pid"
 
@@ -189,9 +189,9 @@ for end in exec exit; do
 	post "$end"
 	wait "$sampler"
 	is "$?" 0 "$end: ends"
-	like "$(<"$T/$end.err")" 'until it ended' "$end: says so"
-	is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is whole"
-	[ "$end" = exit ] || is "$(blocks_of "$pid")" 0 "$end: nothing of it is in the other program"
+	like "$(<"$T/$end.err")" 'until it ended' "$end: it is reported"
+	is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is complete"
+	[ "$end" = exit ] || is "$(blocks_of "$pid")" 0 "$end: nothing of it is in the new program"
 	stop_target "$pid"
 done
 
@@ -199,15 +199,15 @@ done
 start_victim keepers
 snapshot "$pid"
 touch "$T/there.heap"
-ctl_fails 10 output_exists 'a file that is there' sample "$pid" -d 1s --save "$T/there.heap"
-ctl_fails 2 'in_option not_a_value' 'no duration' sample 1 -d soon
+ctl_fails 10 output_exists 'a file that exists' sample "$pid" -d 1s --save "$T/there.heap"
+ctl_fails 2 'in_option not_a_value' 'not a duration' sample 1 -d soon
 ctl_fails 2 'in_option must_be_more_than_0' 'no overhead at all' sample 1 --max-overhead 0
 ctl_fails 3 no_process 'no such process' sample 4194304
 setpriv --bounding-set -bpf,-perfmon,-sys_admin "$CTL" sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
 is "$?" 4 'without the rights: refused'
 build/tests/nobpf/jeprof-ctl sample "$pid" -d 1s >"$T/out" 2>"$T/err"
 is "$?" 1 'a build without eBPF: refused'
-like "$(<"$T/err")" 'built without eBPF' 'a build without eBPF: says so'
+like "$(<"$T/err")" 'built without eBPF' 'a build without eBPF: the cause is reported'
 is "$(blocks_of "$pid")" 0 'refused: nothing is mapped'
 assert_untouched "$pid" 'refused: untouched'
 stop_target "$pid"
@@ -226,6 +226,6 @@ for call in memfd_create fcntl mmap madvise munmap; do
 done
 start_victim walled kill-process memfd_create
 build/tests/careless/jeprof-ctl-fences sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
-ok 'behind a filter: control: who takes no notice kills it' within 60 eval '! kill -0 "$pid"'
+ok 'behind a filter: control: a careless build kills it' within 60 eval '! kill -0 "$pid"'
 
 done_testing

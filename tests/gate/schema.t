@@ -9,7 +9,7 @@ printed=" watch watch_event watch_lost " # tested where there are watches
 printed+="event event_operation event_dump event_rule event_lost " # tests/gate/events.t, tests/gate/rules.t
 printed+="discover run runs " # no command prints these: tests/unit/test_discover.c, tests/gate/runs.t
 
-# is_as NAME STATUS TITLE ARGUMENTS...: the output must conform, and damage to it be detected
+# is_as NAME STATUS TITLE ARGUMENTS...: the output must conform, and damage to it must be detected
 is_as()
 {
 	local name=$1 want=$2 title=$3
@@ -30,9 +30,9 @@ like "$(tests/drivers/schema-check "$T/invalid.json" 2>&1)" "'strnig' is not" 'c
 # --- without a process ---
 is_as version 0 version version
 is_as error 3 'no such process' status 4194304
-is_as error 2 'a command that is wrong' status
+is_as error 2 'a usage error' status
 is_as conf 0 'a configuration' check --conf prof:true
-is_as conf 2 'one that is wrong' check --conf prof:ture,lg_prof_sample:99,x
+is_as conf 2 'an invalid one' check --conf prof:ture,lg_prof_sample:99,x
 
 # --- a process ---
 MALLOC_CONF=$PROF start_victim idle 2
@@ -43,7 +43,7 @@ is_as check 0 check check "$pid"
 is_as status 0 status status "$pid"
 is_as explain 0 explain explain "$pid"
 is_as get 0 get get "$pid" version opt.prof prof.lg_sample
-is_as several 3 'several, of which one is not there' reset "$pid" 4194304
+is_as several 3 'several, of which one does not exist' reset "$pid" 4194304
 is_as several 0 'those of a name' status --comm idle
 is_as error 2 'get, no such name' get "$pid" nothing.of.the.kind
 is_as set 0 set set "$pid" prof.active true
@@ -60,10 +60,10 @@ is_as dump 0 'another dump' dump "$pid" -o "$T/three.heap"
 is_as undo 0 undo undo
 is_as bundle 0 'a bundle of a process' bundle "$pid" -o "$T/process.tar"
 is_as report 0 'report of a bundle' report "$T/process.tar"
-ok 'it says where the memory is' jq -e .memory.advice "$T/out"
+ok 'it shows where the memory is' jq -e .memory.advice "$T/out"
 is_as activate 0 deactivate deactivate "$pid"
 is_as dump 0 'a dump with a warning' dump "$pid" -o "$T/warned.heap"
-ok 'it has one' jq -e .warning "$T/out"
+ok 'it has a warning' jq -e .warning "$T/out"
 assert_untouched "$pid"
 stop_target "$pid"
 
@@ -73,7 +73,7 @@ snapshot "$pid"
 for action in dump 'record 100ms'; do
 	mkdir "$T/guarded"
 	is_as guard 0 "guard, $action" guard "$pid" --when 'every 1ms' --do "$action" --count 1 -o "$T/guarded"
-	ok "guard, $action: beside the profile is the same" cmp <(jq -S . "$T/out") <(jq -S . "$T"/guarded/*.json)
+	ok "guard, $action: the document beside the profile is the same" cmp <(jq -S . "$T/out") <(jq -S . "$T"/guarded/*.json)
 	rm -r "$T/guarded"
 done
 mkdir "$T/guarded"
@@ -88,7 +88,7 @@ wait "$guard"
 grep '"ok":false' "$T/failed" >"$T/out"
 ok 'guard, what fails: as the schema says' tests/drivers/schema-check --bites "$schema" guard "$T/out" ||
 	diag "$(tests/drivers/schema-check --bites "$schema" guard "$T/out" 2>&1)"
-is "$(jq -r .error.code "$T/out" | sort -u)" output 'guard, what fails: why'
+is "$(jq -r .error.code "$T/out" | sort -u)" output 'guard, what fails: the cause is reported'
 assert_untouched "$pid"
 stop_target "$pid"
 
@@ -110,7 +110,7 @@ within 60 test -s "$T/killed.base.heap" # it has begun
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 is_as undo 0 'undo, something' undo "$pid"
-ok 'something was put back' jq -e '.recordings[0].state == "undone"' "$T/out"
+ok 'something was restored' jq -e '.recordings[0].state == "undone"' "$T/out"
 stop_target "$pid"
 
 # --- a service ---
@@ -137,6 +137,6 @@ known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|folded|growth
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"
 done
-is "$(tests/drivers/schema-check "$schema" version <<<'{"version": 1}' >/dev/null; echo $?)" 1 'control: what is wrong is refused'
+is "$(tests/drivers/schema-check "$schema" version <<<'{"version": 1}' >/dev/null; echo $?)" 1 'control: an invalid document is rejected'
 
 done_testing

@@ -16,7 +16,7 @@ scrapes()
 
 	shift 2
 	is "$(curl -sS --unix-socket "$T/all.sock" -o "$T/body" -w '%{http_code} %{content_type}' "http://localhost$path")" \
-		'200 application/octet-stream' "$name: it is there" || diag "$(<"$T/body")"
+		'200 application/octet-stream' "$name: it is served" || diag "$(<"$T/body")"
 	keeps_rules "$T/body" "$name" "$@"
 }
 
@@ -26,7 +26,7 @@ keeps_rules()
 
 	shift 2
 	"$rules" check "$file" "$@" >"$T/out"
-	is "$?" 0 "$name: it keeps the rules" || diag "$(<"$T/out")"
+	is "$?" 0 "$name: it follows the rules" || diag "$(<"$T/out")"
 }
 
 MALLOC_CONF=prof:true,lg_prof_sample:12 start_victim leaky
@@ -48,8 +48,8 @@ done
 is "$(json '.types | join(" ")')" 'inuse_objects inuse_space alloc_objects alloc_space' 'with prof_accum: four types'
 cp "$T/body" "$T/second"
 scrapes "/debug/pprof/allocs?pid=$leaky" 'allocs'
-is "$(json '.types | join(" ")')" 'inuse_objects inuse_space' 'without prof_accum: two of them'
-is "$(json '.default, .period')" $'inuse_space\n4096' 'what they are'
+is "$(json '.types | join(" ")')" 'inuse_objects inuse_space' 'without prof_accum: two types'
+is "$(json '.default, .period')" $'inuse_space\n4096' 'the default type, and the period'
 cp "$T/body" "$T/scraped"
 code=$(curl -sS --unix-socket "$T/all.sock" -o "$T/posted" -w '%{http_code}' -X POST "http://localhost/api/v1/processes/$leaky/dump?format=pprof")
 is "$code" 200 'POST'
@@ -72,17 +72,17 @@ ctl_ok 'of what pprof wrote' convert -f pprof "$T/scraped" "$T/again.pb.gz"
 keeps_rules "$T/again.pb.gz" 'of what pprof wrote'
 ctl_ok 'of few stacks' report "$T/$leaky.heap" -f pprof --max-stacks 5 -o "$T/few.pb.gz"
 keeps_rules "$T/few.pb.gz" 'of few stacks'
-ok 'of few stacks: these are few' test "$(json .samples)" -le 6
+ok 'of few stacks: few samples' test "$(json .samples)" -le 6
 
 # --- controls: each broken rule is detected ---
 stop_target "$busy" # it uses a processor
-ok 'control: as it was, it keeps them' "$rules" check "$T/scraped"
+ok 'control: unchanged, it follows the rules' "$rules" check "$T/scraped"
 "$rules" controls "$T/scraped" >"$T/controls" || bail_out 'the controls'
 while IFS=$'\t' read -r found name said; do
 	is "$found" found "control: $name" || diag "$said"
 done <"$T/controls"
-ok 'control: a difference is none' eval "! $rules check $T/second"
+ok 'control: a difference is not a profile' eval "! $rules check $T/second"
 head -c -20 "$T/scraped" >"$T/broken"
-ok 'control: one that is cut off' eval "! $rules check $T/broken"
+ok 'control: a truncated profile' eval "! $rules check $T/broken"
 
 done_testing

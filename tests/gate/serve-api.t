@@ -11,7 +11,7 @@ need_tracefs # for `sample`
 api=doc/schema/openapi.json
 openapi=tests/drivers/openapi.py
 
-# finds_fault COMMAND...: it must fail, and say why
+# finds_fault COMMAND...: it must fail, and report the cause
 finds_fault()
 {
 	! "$@" >"$T/why" && test -s "$T/why"
@@ -28,15 +28,15 @@ refused()
 }
 
 # --- the file and the source ---
-ok 'the file has what the source has' "$openapi" routes "$api"
+ok 'the file and the source have the same routes' "$openapi" routes "$api"
 routes=("$openapi" routes "$T/changed.json")
-refused 'a path that is left out' 'del(.paths["/sd"])' "${routes[@]}"
-refused 'a method that is left out' 'del(.paths["/healthz"].head)' "${routes[@]}"
-refused 'a path too many' '.paths["/debug/pprof/block"] = .paths["/debug/pprof/heap"]' "${routes[@]}"
-refused 'a method too many' '.paths["/sd"].post = .paths["/sd"].get' "${routes[@]}"
+refused 'a missing path' 'del(.paths["/sd"])' "${routes[@]}"
+refused 'a missing method' 'del(.paths["/healthz"].head)' "${routes[@]}"
+refused 'an extra path' '.paths["/debug/pprof/block"] = .paths["/debug/pprof/heap"]' "${routes[@]}"
+refused 'an extra method' '.paths["/sd"].post = .paths["/sd"].get' "${routes[@]}"
 refused 'another role' '.paths["/sd"].get.security[0].token = ["control"]' "${routes[@]}"
-refused 'a parameter that is left out' 'del(.paths["/sd"].get.parameters)' "${routes[@]}"
-refused 'errors of another form' '.paths["/sd"].get.responses["400"]["$ref"] = "#/components/responses/Json"' "${routes[@]}"
+refused 'a missing parameter' 'del(.paths["/sd"].get.parameters)' "${routes[@]}"
+refused 'errors in another format' '.paths["/sd"].get.responses["400"]["$ref"] = "#/components/responses/Json"' "${routes[@]}"
 refused 'a format of another type' '.components.parameters.Format["x-media-type"].svg = "text/html"' "${routes[@]}"
 
 # --- the file and the service ---
@@ -59,7 +59,7 @@ start_serve api --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
 # Requests, one per line: see tests/drivers/openapi.py.
 "$openapi" list "$api" >"$T/list"
-is "$(wc -l <"$T/list")" "$(jq '[.paths[] | keys[]] | length' "$api")" 'each operation is asked'
+is "$(wc -l <"$T/list")" "$(jq '[.paths[] | keys[]] | length' "$api")" 'each operation is requested'
 while read -r operation; do
 	case $operation in
 	*/sample) printf '%s\t%s\t%s\t%s\t%s\n' "$operation" "$api" "$operation" "$sampled" "$sampled" ;;
@@ -82,14 +82,14 @@ control 'another role' '.paths["/sd"].get.security[0].token = ["profile"]' 'get 
 control 'no role' '.paths["/sd"].get.security = []' 'get /sd'
 control 'another method' '.paths["/sd"].post = .paths["/sd"].get' 'get /sd'
 control 'a header of all' '."x-headers-of-all-answers"["Cache-Control"] = "public"' 'get /sd'
-control 'a header that is left out' 'del(.components.responses.Text.headers["WWW-Authenticate"])' 'get /sd'
-control 'errors of another form' '.components.responses.Text.content = {"application/json": {"schema": {}}}' 'get /sd'
+control 'a missing header' 'del(.components.responses.Text.headers["WWW-Authenticate"])' 'get /sd'
+control 'errors in another format' '.components.responses.Text.content = {"application/json": {"schema": {}}}' 'get /sd'
 control 'a profile while nothing is sampled' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get["x-needs-active"])' 'get /pid/{pid}/debug/pprof/heap'
 control 'a process without profiling' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["501"])' 'get /pid/{pid}/debug/pprof/heap'
 control 'no such process' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["404"])' 'get /pid/{pid}/debug/pprof/heap'
 control 'the type of a format' '.components.parameters.FormatOfScrape["x-media-type"].html = "text/plain"' 'get /pid/{pid}/debug/pprof/heap'
 "$openapi" ask --socket "$T/api.sock" --port "$port" --tokens "${tokens[@]}" <"$T/asked" >"$T/answers"
-is "$?" 0 'all were asked'
+is "$?" 0 'all requests were made'
 while IFS=$'\t' read -r name _; do
 	IFS=$'\t' read -r -u 3 asked wrong why || why='it was not asked'
 	case $name in

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serve: what the process that may trace does, whatever the HTTP process tells it. That one is
+# serve: what the process that may trace does, whatever the HTTP process sends. The latter is
 # compromised here: tests/drivers/front.py replaces it, and sends what it is told to.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -23,11 +23,11 @@ prof_active()
 
 # --- without a working front ---
 rm "$FRONT"
-ctl_fails 1 'front_missing install_front' 'no program that speaks HTTP' serve --socket "$T/none.sock"
+ctl_fails 1 'front_missing install_front' 'no HTTP program' serve --socket "$T/none.sock"
 ok 'no socket is left' test ! -e "$T/none.sock"
 printf '#!/bin/sh\nexit 3\n' >"$FRONT"
 chmod +x "$FRONT"
-ctl_fails 1 'front_unready' 'a program that ends at once' serve --socket "$T/none.sock"
+ctl_fails 1 'front_unready' 'an HTTP program that exits at once' serve --socket "$T/none.sock"
 ok 'no socket is left' test ! -e "$T/none.sock"
 touch "${FRONT%/*}/UNREADY"
 use_false_front
@@ -35,17 +35,17 @@ use_false_front
 # --- errors on the command line ---
 ctl_fails 2 'listen_needs_tokens give_tokens' 'a port without tokens' serve --listen 127.0.0.1:0
 run_ctl serve --token-file "$T/tokens" --new-token control:tester
-is "$status $(wc -c <"$T/out")" "0 65" 'a token is made'
+is "$status $(wc -c <"$T/out")" "0 65" 'a token is created'
 token=$out
 ctl_fails 2 'address_malformed' 'no port' serve --listen 127.0.0.1 --token-file "$T/tokens" --socket none
-ctl_fails 2 'listen_beyond_loopback listen_on_loopback' 'a port of all addresses' \
+ctl_fails 2 'listen_beyond_loopback listen_on_loopback' 'a port on all addresses' \
 	serve --listen 0.0.0.0:0 --token-file "$T/tokens" --socket none
 ctl_fails 2 'token_role' 'no such role' serve --token-file "$T/tokens" --new-token admin
 ctl_fails 2 'option_needs' 'a token without its file' serve --new-token read
 ctl_fails 2 'no_such_group' 'no such group' serve --socket "$T/none.sock" --group nobodys-group
 ok 'no socket is left' test ! -e "$T/none.sock"
 : >"$T/file"
-ctl_fails 1 'socket_failed' 'a file in the place of the socket' serve --socket "$T/file"
+ctl_fails 1 'socket_failed' 'a file where the socket should be' serve --socket "$T/file"
 ok 'the file is left' test -f "$T/file"
 
 # --- serve is ready when the front is ---
@@ -58,7 +58,7 @@ order 'ask list 0'
 within 60 eval "! kill -0 $serve"
 status=0
 wait "$serve" || status=$?
-is "$status" 1 'one that asks before it is confined ends it'
+is "$status" 1 'a request before it is confined ends serve'
 rm "${FRONT%/*}/UNREADY"
 
 # --- who may do what ---
@@ -67,10 +67,10 @@ target=$pid
 snapshot "$target"
 before=$(prof_active "$target")
 start_serve main
-is "$(stat -c '%a %F' "$T/main.sock")" '600 socket' 'its socket is the owner'"'"'s alone'
+is "$(stat -c '%a %F' "$T/main.sock")" '600 socket' 'only the owner can use its socket'
 order "ask list 0"
 hears '^answer'
-like "$(tail -n 1 "${FRONT%/*}/HEARD")" "$UNKNOWN" 'no connection: nothing'
+like "$(tail -n 1 "${FRONT%/*}/HEARD")" "$UNKNOWN" 'no connection: refused'
 connect_to "$T/main.sock"
 order "ask list $target"
 hears "^answer .*$DONE.*\"pid\":$target"
@@ -78,14 +78,14 @@ order "ask dump $target format=4"
 hears "^answer .*$DONE.*format heap .*name leaky\.$target\.[0-9]{8}T[0-9]{6}Z\.heap body heap_v2/"
 order "ask status $target connection=77" "ask activate $target connection=0"
 hears "^answer .*$UNKNOWN" 3
-is "$(heard "$UNKNOWN")" 3 'connections that are none: nothing'
+is "$(heard "$UNKNOWN")" 3 'invalid connections: refused'
 order "ask activate $target" # control: this one may
 hears "^answer .*$DONE.*\"changed\":true"
-is "$(prof_active "$target")" true 'control: who may, can'
+is "$(prof_active "$target")" true 'control: a permitted request is carried out'
 order "ask deactivate $target"
 hears "^answer .*$DONE.*\"changed\":true" 2
-is "$(heard writable)" 0 'an answer cannot be changed by who has it'
-is "$(said main 'op=activate result=ok uid=0 .*pid='"$target"' comm="leaky"')" 1 'the log says who did what'
+is "$(heard writable)" 0 'the front cannot change an answer that it has'
+is "$(said main 'op=activate result=ok uid=0 .*pid='"$target"' comm="leaky"')" 1 'the log shows who did what'
 number=$(sed -n 's/^connection \([0-9]*\) .*/\1/p' "${FRONT%/*}/HEARD" | tail -n 1)
 order "closed connection=$number" "ask status $target connection=$number"
 hears "^answer .*$UNKNOWN" 4
@@ -112,7 +112,7 @@ is "$(said read 'sent an invalid message')" $((ends + 1)) 'a descriptor that doe
 hears '^began' $((ends + 4))
 order mute
 says read 'front end exited \(signal Killed\)'
-is "$(said read 'front end exited \(signal Killed\)')" 1 'one that closes its end and goes on is ended'
+is "$(said read 'front end exited \(signal Killed\)')" 1 'a front that closes its end, but goes on, is killed'
 hears '^began' $((ends + 5))
 connect_to "$T/read.sock"
 order "ask list $target"
@@ -129,7 +129,7 @@ for ((i = 1; i <= 16; i++)); do
 done
 order "${waiting[@]}" "ask dump $target seconds=3600 id=2000"
 hears '^answer 2000'
-like "$(grep -a '^answer 2000' "${FRONT%/*}/HEARD")" "refusal $FULL " 'more than 16 that take long: later'
+like "$(grep -a '^answer 2000' "${FRONT%/*}/HEARD")" "refusal $FULL " 'more than 16 long requests: refused for now'
 order "ask status $target id=2001"
 hears '^answer 2001'
 like "$(grep -a '^answer 2001' "${FRONT%/*}/HEARD")" "$DONE" 'nothing else waits for them'
@@ -137,29 +137,29 @@ for ((i = 16; i >= 1; i--)); do
 	order "cancel id=$((1000 + i))"
 done
 says full 'op=dump result=failed' 16
-is "$(said full 'op=dump result=failed')" 16 'those that were at work are ended'
-is "$(children)" 1 'and gone'
+is "$(said full 'op=dump result=failed')" 16 'running requests are ended'
+is "$(children)" 1 'and their processes are gone'
 order "ask status $target id=2002"
 hears "^answer 2002 refusal $OK"
-assert_untouched "$target" 'dumps that were given up: untouched'
+assert_untouched "$target" 'cancelled dumps: untouched'
 
 # --- one profile for several clients ---
 order "ask dump $target format=4 id=3001" "ask dump $target format=4 id=3002" "ask dump $target format=5 id=3003"
 hears '^answer 300[123]' 3
-is "$(said full 'op=dump result=ok .* shared=1$')" 1 'two who ask for the same: one dump'
-is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another one'
+is "$(said full 'op=dump result=ok .* shared=1$')" 1 'two requests for the same profile: one dump'
+is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another dump'
 
 # --- when the front or the broker ends ---
 order "ask dump $target seconds=3000 id=4001" 'exit 7'
 says full 'front end exited \(status 7\)'
 says full 'op=dump result=failed' 17
 hears '^began' $((ends + 7))
-is "$(children)" 1 'a front that ended: what it asked for ends, too'
+is "$(children)" 1 'a front that ended: its requests end, too'
 connect_to "$T/full.sock"
 order "ask dump $target seconds=3000 id=4002"
 within 60 eval '[ "$(children)" = 2 ]'
 end_serve full
-is "$(said full 'op=dump result=failed')" 18 'Ctrl-C: what is at work ends with care'
+is "$(said full 'op=dump result=failed')" 18 'Ctrl-C: running requests end cleanly'
 assert_untouched "$target" 'ended: untouched'
 
 start_serve killed
@@ -175,8 +175,8 @@ is "$(ps -o pid= -p "$(echo $left | tr ' ' ,)")" '' 'killed: its processes end'
 assert_untouched "$target" 'killed: untouched'
 ok 'its socket is left' test -S "$T/killed.sock"
 start_serve killed
-ok 'which is no obstacle' test -S "$T/killed.sock"
-ctl_fails 7 'socket_taken' 'but one that is listened to is' serve --socket "$T/killed.sock"
+ok 'a stale socket is no obstacle' test -S "$T/killed.sock"
+ctl_fails 7 'socket_taken' 'a socket in use is refused' serve --socket "$T/killed.sock"
 ok 'and stays' test -S "$T/killed.sock"
 end_serve killed
 
@@ -197,7 +197,7 @@ within 60 eval '! kill -0 $second || grep -q "^serving on" "$T/second.err"'
 end_child "$second" -INT
 status=0
 wait "$second" || status=$?
-is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'two at once: the second sees the first' || diag "$(<"$T/second.err")"
+is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'two at once: the second detects the first' || diag "$(<"$T/second.err")"
 like "$(ss -xlH src "$T/pair.sock" | wc -l)" '^1$' 'two at once: one socket listens'
 end_serve pair
 is "$(compgen -G "$T/pair.sock*")" '' 'two at once: neither the socket nor a lock is left'
@@ -232,11 +232,11 @@ began=$(heard '^began')
 mapfile -t flood < <(yes 'ask list 0 connection=77' | head -n 3000)
 order "${flood[@]}" 'exit 1'
 hears '^began' $((began + 1))
-is "$(said flood 'front end exited \(status 1\)')" 1 'it is seen to have ended, and another one begins'
+is "$(said flood 'front end exited \(status 1\)')" 1 'its exit is noticed, and another one starts'
 connect_to "$T/flood.sock"
 order "ask list $target id=5000"
 hears "^answer 5000 $DONE"
-is "$(heard "^answer 5000 $DONE")" 1 'which is answered'
+is "$(heard "^answer 5000 $DONE")" 1 'the new one is answered'
 end_serve flood
 
 # --- ports ---
@@ -245,9 +245,9 @@ start_serve port --listen "127.0.0.1:$port" --token-file "$T/tokens"
 connect_to "$port"
 order "ask list $target id=6001" "ask activate $target id=6002"
 hears "^answer 600[12] $UNKNOWN" 2
-is "$(prof_active "$target")" "$before" 'a port: nothing without a token'
+is "$(prof_active "$target")" "$before" 'a port: no access without a token'
 like "$(grep -a '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 1' 'the front knows that it is a port'
-is "${#token}" 64 'control: there is one'
+is "${#token}" 64 'control: there is a token'
 before=$(heard '^connection')
 python3 - "$port" "$T/many" <<-'PYTHON' &
 	import socket, sys, time

@@ -16,20 +16,20 @@ at main -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
 is "$code" 202 'it begins' || diag "$(<"$T/body")"
 ok 'as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
 id=$(jq -r .id "$T/body")
-is "$(jq -c '[.kind, .state, .sample_bytes, .base_bytes]' "$T/body")" '["sample","running",65536,null]' 'what it is'
+is "$(jq -c '[.kind, .state, .sample_bytes, .base_bytes]' "$T/body")" '["sample","running",65536,null]' 'its description'
 is "$(state_of "$pid")" "$in_phase 1 1" 'it is sampled'
 at main -X POST "/api/v1/processes/$pid/sample"
-is "$code $(jq -c '[.error.code, .error.about.number]' "$T/body")" "409 [\"busy\",$id]" 'a second one: which one is in the way'
+is "$code $(jq -c '[.error.code, .error.about.number]' "$T/body")" "409 [\"busy\",$id]" 'a second one: the running one is named'
 keep_going leak 32
 at main -X POST "/api/v1/runs/$id/stop"
 is "$code $(jq -r .state "$T/body")" '200 stopped' 'it ends'
 ok 'as the schema says, at its end' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
-ok 'what lives was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
-is "$(state_of "$pid")" "$out_phase 0 0" 'it is not sampled any more' || diag "$(state_of "$pid")"
+ok 'live memory was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
+is "$(state_of "$pid")" "$out_phase 0 0" 'it is no longer sampled' || diag "$(state_of "$pid")"
 at main "/api/v1/runs/$id/profile?format=folded"
 like "$(<"$T/body")" 'leak_blocks' 'its profile has names'
 at main "/api/v1/runs/$id/diff"
-is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'it has no beginning to compare with'
+is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'it has no base to compare with'
 
 # --- the worker is killed ---
 at main -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
@@ -43,8 +43,8 @@ is_interrupted()
 	grep -q interrupted "$T/main.runs/$id/run.json"
 }
 within 60 is_interrupted
-ok 'killed: it says so' is_interrupted
-is "$(state_of "$pid")" "$out_phase 0 0" 'killed: it is not sampled any more'
+ok 'killed: the run is marked as interrupted' is_interrupted
+is "$(state_of "$pid")" "$out_phase 0 0" 'killed: it is no longer sampled'
 end_serve main
 assert_untouched "$pid"
 
@@ -63,12 +63,12 @@ at ruled /api/v1/runs
 id=$(jq -r '.runs[0].id' "$T/body")
 is "$(jq -c '.runs[0] | [.kind, .state, .rule.name, .rule.action]' "$T/body")" '["guard","running","s","sample"]' 'a rule: its run'
 end_serve ruled
-is "$(state_of "$pid")" "$out_phase 0 0" 'a rule: it is not sampled any more' || diag "$(state_of "$pid")"
+is "$(state_of "$pid")" "$out_phase 0 0" 'a rule: it is no longer sampled' || diag "$(state_of "$pid")"
 start_serve ruled --runs "$T/ruled.runs"
 at ruled "/api/v1/runs/$id"
 ok 'a rule: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
 is "$(jq -r .state "$T/body")" stopped 'a rule: it ended with the service'
-ok 'a rule: what lives was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
+ok 'a rule: live memory was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
 at ruled "/api/v1/runs/$id/profile?format=folded"
 like "$(<"$T/body")" 'leak_blocks' 'a rule: its profile has names'
 end_serve ruled

@@ -35,14 +35,14 @@ snapshot "$redis"
 
 # --- the processes ---
 at all /healthz
-is "$code $body" '200 ok' 'it lives'
+is "$code $body" '200 ok' 'it is healthy'
 at all /api/v1/processes
 is "$(jq -c "map(select(.pid == $pid)) | .[] | [.comm, .opt.prof, .prof.active]" "$T/body")" '["redis-server",true,false]' 'the list'
 api GET ''
 cp "$T/body" "$T/listed"
 ctl_ok 'list' list --json
-is "$(jq -cS '.[] | select(.pid == '"$pid"') | del(.rss_bytes, .command)' "$T/out")" "$(jq -cS '.[] | del(.rss_bytes, .command)' "$T/listed")" 'it says what list --json says'
-is "$(jq -c '.[0].command' "$T/listed")" '""' 'but for the command line: it may hold secrets'
+is "$(jq -cS '.[] | select(.pid == '"$pid"') | del(.rss_bytes, .command)' "$T/out")" "$(jq -cS '.[] | del(.rss_bytes, .command)' "$T/listed")" 'the same as list --json'
+is "$(jq -c '.[0].command' "$T/listed")" '""' 'except for the command line, which may hold secrets'
 for verb in check status explain threads; do
 	api GET "/$verb"
 	is "$code $(jq -r .pid "$T/body")" "200 $pid" "$verb"
@@ -53,13 +53,13 @@ api GET /stats
 is "$code $(jq -r '.jemalloc.version != null' "$T/body")" '200 true' 'stats'
 api GET '/stats?format=text'
 like "$body" '^___ Begin jemalloc statistics ___' 'stats as text'
-assert_untouched "$redis" 'looking: untouched'
+assert_untouched "$redis" 'inspection: untouched'
 
 # --- off, on, off ---
 at all "/pid/$pid/debug/pprof/heap"
 is "$code" 403 'a GET turns nothing on'
-like "$body" '^prof.active is false in '"$pid"' \(redis-server\)' 'and says why'
-like "$(<"$T/head")" 'X-Go-Pprof: 1' 'in the way that go tool pprof shows'
+like "$body" '^prof.active is false in '"$pid"' \(redis-server\)' 'the cause is reported'
+like "$(<"$T/head")" 'X-Go-Pprof: 1' 'in a form that go tool pprof shows'
 run_ctl get "$pid" prof.active
 is "${out##* }" false 'control: it is off'
 api POST /activate
@@ -75,10 +75,10 @@ load_redis 30000 300
 snapshot "$redis" # it has grown
 api POST /dump
 is "$code" 200 'a profile'
-ok 'which is one' is_profile "$T/body"
+ok 'the body is a profile' is_profile "$T/body"
 like "$(<"$T/head")" 'Content-Disposition: attachment; filename="redis-server\.'"$pid"'\.[0-9]{8}T[0-9]{6}Z\.heap"' 'its name'
 like "$(<"$T/head")" 'X-Jeprof-Pause-Us: [0-9]+' 'its cost'
-like "$(<"$T/head")" 'X-Jeprof-Role: control' 'and what who asked may do'
+like "$(<"$T/head")" 'X-Jeprof-Role: control' 'and the role of the client'
 is "$(of_log 'op=[a-z]* result=[a-z]*')" 'op=dump result=ok' 'the log has it'
 cp "$T/body" "$T/served.heap"
 ctl_ok 'the same by the command line' dump "$pid" -o "$T/own.heap"
@@ -97,7 +97,7 @@ done
 api POST '/dump?format=pdf'
 is "$code" 400 'no such format'
 
-# --- programs by others ---
+# --- other programs as clients ---
 jeprof --text "$base/pid/$pid/pprof/heap" >"$T/by-jeprof" 2>"$T/by-jeprof.err"
 like "$(<"$T/by-jeprof")" '^Using remote profile|^Total: [0-9.]+ MB' 'jeprof, by URL'
 like "$(<"$T/by-jeprof")" ' (zmalloc|ztrymalloc_usable|zcalloc|sdsnewlen|createStringObject|_sdsnewlen|dictAdd|debugCommand)' 'with names of functions'
@@ -105,15 +105,15 @@ go tool pprof -symbolize=none -top "$base/pid/$pid/debug/pprof/heap" >"$T/go" 2>
 like "$(<"$T/go")" 'Type: inuse_space' 'go tool pprof, by URL'
 like "$(<"$T/go")" 'debugCommand' 'with names of functions'
 go tool pprof -symbolize=none -top "$base/debug/pprof/heap?pid=$pid" >"$T/go" 2>"$T/go.err"
-like "$(<"$T/go")" 'debugCommand' 'by the form with ?pid='
+like "$(<"$T/go")" 'debugCommand' 'in the form with ?pid='
 go tool pprof -symbolize=none -seconds 1 -top "$base/pid/$pid/debug/pprof/heap" >"$T/go" 2>"$T/go.err"
 like "$(<"$T/go")" 'Type: inuse_space' 'go tool pprof -seconds'
-like "$(<"$T/go")" 'Duration: [1-9]' 'of a second'
+like "$(<"$T/go")" 'Duration: [1-9]' 'go tool pprof -seconds: the duration'
 curl -sS -u "me:$scraper" "http://127.0.0.1:$port/metrics" | promtool check metrics >"$T/promtool" 2>&1
 is "$? $(<"$T/promtool")" '0 ' 'promtool finds no fault in the metrics'
 code=$(curl -sS -o "$T/body" -w '%{http_code}' -u "me:$scraper" "http://127.0.0.1:$port/sd")
 is "$code $(jq -r '.[] | select(.labels.pid == "'"$pid"'") | [.targets[0], .labels.__param_pid, .labels.service_name, .labels.node] | tostring' "$T/body")" \
-	"200 [\"127.0.0.1:$port\",\"$pid\",\"redis-server\",\"node7\"]" 'what there is to scrape'
+	"200 [\"127.0.0.1:$port\",\"$pid\",\"redis-server\",\"node7\"]" 'the target to scrape'
 
 # --- who may do what ---
 # as TOKEN METHOD PATH: over TCP. Sets `code`.
@@ -123,21 +123,21 @@ as()
 }
 wrong=${reader:0:63}$([ "${reader:63}" = 0 ] && echo 1 || echo 0)
 as '' GET /api/v1/processes
-is "$code" 401 'no token: nothing'
+is "$code" 401 'no token: no access'
 as "$wrong" GET /api/v1/processes
-is "$code" 401 'a wrong one: nothing'
+is "$code" 401 'a wrong one: no access'
 as "$scraper" GET "/api/v1/processes"
 is "$code" 200 'read: the list'
 as "$scraper" GET "/api/v1/processes/$pid/status"
 is "$code" 403 'read: no call in a process'
 as "$scraper" GET "/metrics?pid=$pid&stats=1"
-is "$code" 403 'read: nor for metrics'
+is "$code" 403 'read: not for metrics either'
 as "$reader" GET "/metrics?pid=$pid&stats=1"
-is "$code" 200 'profile: it may'
+is "$code" 200 'profile: statistics in metrics'
 as "$reader" POST "/api/v1/processes/$pid/deactivate"
 is "$code" 403 'profile: no change'
 run_ctl get "$pid" prof.active
-is "${out##* }" true 'and none is made'
+is "${out##* }" true 'and nothing is changed'
 
 # --- errors as HTTP statuses ---
 at all -X POST "/api/v1/processes/4194304/dump"
@@ -145,7 +145,7 @@ is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'no such process'
 at all -X POST "/api/v1/processes/$$/dump"
 is "$code $(jq -r .error.code "$T/body")" '404 no_jemalloc' 'a process without jemalloc'
 at all "/api/v1/processes/$pid?start_time=1"
-is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'another process has the number now'
+is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'a reused pid'
 MALLOC_CONF=prof:false start_victim leaky
 at all -X POST "/api/v1/processes/$pid/activate"
 is "$code $(jq -r .error.code "$T/body")" '501 no_profiling' 'a process without prof:true'
@@ -155,7 +155,7 @@ odd=$T/odd$'\e'
 install -m 755 "$VICTIMS/leaky" "$odd"
 start_victim "$odd"
 at all "/pid/$pid/pprof/cmdline"
-is "$code $body" '200 odd\x1b' 'its name does nothing to a terminal'
+is "$code $body" '200 odd\x1b' 'its name is escaped'
 
 pid=$redis
 api POST /deactivate
@@ -184,7 +184,7 @@ end_child "$serve" -INT
 within 60 eval "! kill -0 $serve"
 wait "$serve"
 like "$(dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null | tr -d '\0')" \
-	'^3 lines were dropped'$'\n''time=.* op=discover result=ok' 'somebody reads again: how many lines are missing'
+	'^3 lines were dropped'$'\n''time=.* op=discover result=ok' 'somebody reads again: the number of lost lines'
 exec {pipe}<&-
 
 done_testing

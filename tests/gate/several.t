@@ -23,7 +23,7 @@ program=$VICTIMS/idle-je
 ctl_ok 'list' list --json
 is "$(rows '"<" + .prefix + ">"')" $'<je_>\n<>' 'list: one row each, the program'\''s own first'
 is "$(rows .linkage)" $'static\npreload' 'list: how each is linked'
-is "$(rows .image)" "$program"$'\n'"$library" 'list: where each lies'
+is "$(rows .image)" "$program"$'\n'"$library" 'list: the file of each'
 ctl_ok 'list, as a table' list
 is "$(awk -v pid="$pid" '$1 == pid { print $NF }' "$T/out")" $'idle-je\nlibjemalloc.so.2' \
 	'list, as a table: file names'
@@ -53,11 +53,11 @@ ctl_ok 'deactivate --image' deactivate "$pid" --image "$library"
 
 # Names that match none of them.
 for name in libnone.so je "${program%/*}" _rjem_ ''; do
-	ctl_fails 5 'image_not_there name_one_jemalloc' "--image '$name' is none; both are named" \
+	ctl_fails 5 'image_not_there name_one_jemalloc' "--image '$name' is neither; both named" \
 		--image "$name" activate "$pid"
 	like "$err" "$program \(je_\), $library \(no prefix\)" "--image '$name': by path and prefix"
 done
-like "$err" 'fix: .*path or prefix' 'it says what to do'
+like "$err" 'fix: .*path or prefix' 'the fix is shown'
 assert_untouched "$pid"
 stop_target "$pid"
 
@@ -70,16 +70,16 @@ wrap=(env LD_PRELOAD="$T/a/libtwo.so:$T/b/libtwo.so")
 start_victim idle-plain 2
 wrap=()
 snapshot "$pid"
-ctl_fails 2 'image_ambiguous name_one_jemalloc' 'a name that means two' \
+ctl_fails 2 'image_ambiguous name_one_jemalloc' 'an ambiguous name' \
 	--image libtwo.so activate "$pid"
-like "$err" "matches 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two: both are listed'
-ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
+like "$err" "matches 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'an ambiguous name: both are listed'
+ctl_ok 'its path is unambiguous' --image "$T/b/libtwo.so" activate "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
 # --- without symbols: one in a program, and one hidden in a library ---
 hidden=$VICTIMS/matrix/stripped/libhidden-rjem.so
-is "$(nm -D --defined-only "$hidden" | wc -l)" 0 'a library that hides its jemalloc: names nothing'
+is "$(nm -D --defined-only "$hidden" | wc -l)" 0 'a library that hides its jemalloc: no symbols'
 wrap=(env LD_PRELOAD="$hidden")
 start_victim "$VICTIMS/matrix/pie-duckdb.stripped" 2
 snapshot "$pid"
@@ -102,7 +102,7 @@ is "$(rows .image)" "$library"$'\n'"$hidden" 'list, one is hidden: one row each'
 ctl_ok 'status, one is hidden' status "$pid" --json
 is "$(json .image)" "$library" 'status, one is hidden: the other one'
 ctl_ok 'activate the hidden one' activate "$pid" --image "${hidden##*/}"
-ctl_ok 'its own' get "$pid" prof.active --quiet --image "${hidden##*/}"
+ctl_ok 'its prof.active' get "$pid" prof.active --quiet --image "${hidden##*/}"
 is "$out" true 'the hidden one is active'
 assert_untouched "$pid"
 stop_target "$pid"

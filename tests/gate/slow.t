@@ -27,31 +27,31 @@ snapshot "$pid"
 
 begin status "$pid" --timeout 6s
 kill -STOP "$tracer"
-ok 'stopped in the search: it is' within 60 is_stopped "$tracer"
+ok 'stopped in the search: control: it is stopped' within 60 is_stopped "$tracer"
 over 'stopped in the search'
 is "$status" 8 'stopped in the search: the exit status'
 like "$err" 'the tracer was stopped or starved until the timeout; nothing was changed.*fix: .*--timeout' \
-	'stopped in the search: is the cause'
-unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search: nothing else is'
+	'stopped in the search: the cause is reported'
+unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search: no other cause'
 
 begin status "$pid"
 kill -KILL "$tracer"
 over 'killed in the search'
 is "$status" 8 'killed in the search: the exit status'
-like "$err" 'the tracer was killed \(Killed\); nothing was changed' 'killed in the search: is said'
-unlike "$err" '--max-pause' 'killed in the search: no advice that leads nowhere'
+like "$err" 'the tracer was killed \(Killed\); nothing was changed' 'killed in the search: reported'
+unlike "$err" '--max-pause' 'killed in the search: no useless fix is suggested'
 
 begin threads "$pid" --timeout 600s
 kill -INT "$ctl"
 over 'interrupted in the search'
 is "$status" 1 'interrupted in the search: the exit status'
-is "$err" 'jeprof-ctl: interrupted; nothing was changed' 'interrupted in the search: is said'
+is "$err" 'jeprof-ctl: interrupted; nothing was changed' 'interrupted in the search: it is reported'
 
 # Control: a search that ends by itself.
 begin status "$pid" --timeout 1s
 over 'control'
 is "$status" 8 'control: a search that ends by itself'
-like "$err" 'no safe moment was found' 'control: says what it found'
+like "$err" 'no safe moment was found' 'control: the cause is reported'
 assert_untouched "$pid" 'the target of the search is untouched'
 end_child "$pid" -KILL
 
@@ -78,7 +78,7 @@ kill -STOP "$tracer"
 over 'stopped in a call'
 is "$status" 9 'stopped in a call: the exit status'
 like "$err" 'the tracer was stopped or starved; the target finishes the call on its own' \
-	'stopped in a call: is the cause'
+	'stopped in a call: the cause is reported'
 ok 'stopped in a call: nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
 cat "$T/pipe" >"$T/own.heap"
 ok 'its own dump is made' within 60 has_answered "$pid" $((before + 1))

@@ -12,7 +12,7 @@ export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
 
 build_static '' "$T/static"
 works "glibc $(getconf GNU_LIBC_VERSION | tr -cd 0-9.)" thread
-is "$(nm "$T/static" | grep -c ' getppid$')" 0 'it calls no getppid(2): its thread lives in another function'
+is "$(nm "$T/static" | grep -c ' getppid$')" 0 'it calls no getppid(2): its thread runs in another function'
 strip "$T/static"
 works 'the same, stripped' inline
 
@@ -24,7 +24,7 @@ __asm__(".globl getppid\n"
 	".size getppid,.-getppid\n");
 EOF
 build_static '' "$T/static" "$T/framed.c"
-is "$(nm "$T/static" | grep -c ' T getppid$')" 1 'a getppid() of its own, with a frame: is there'
+is "$(nm "$T/static" | grep -c ' T getppid$')" 1 'a getppid() of its own, with a frame: exists'
 works 'a getppid() of its own, with a frame' thread
 
 done_testing

@@ -163,7 +163,7 @@ render 'dwz'
 like "$(<"$T/stacks")" "inner@$c:[0-9]+ middle@$c:[0-9]+ outer@" 'dwz: what several files have in common is found'
 mv "$T/dwz/common.debug" "$T/dwz/away"
 render 'dwz, without the common file'
-like "$err" 'cannot find common\.debug, which the debug data of .*/one needs: it has no lines' 'dwz, without the common file: said so'
+like "$err" 'cannot find common\.debug, which the debug data of .*/one needs: it has no lines' 'dwz, without the common file: a warning'
 like "$(<"$T/stacks")" '(^|'$'\n'')outer@\?:0 main@' 'dwz, without the common file: names of the symbol table'
 cp "$T/names" "$T/dwz/common.debug"
 render 'dwz, another common file'
@@ -184,7 +184,7 @@ start "$T/dwz/split"
 snapshot "$pid"
 render 'split'
 like "$(<"$T/stacks")" "(^|"$'\n'")outer@$c:[0-9]+ main@$c:[0-9]+ " 'split: the function around, and the line'
-like "$err" 'the debug data of .*/split is split: inlined calls are in \.dwo files' 'split: said so'
+like "$err" 'the debug data of .*/split is split: inlined calls are in \.dwo files' 'split: warning'
 assert_untouched "$pid" 'split: the target is untouched'
 stop_target "$pid"
 
@@ -332,7 +332,7 @@ for n in a b; do
 		ok "C++: $name" grep -qxF "$name" "$T/rows"
 	done
 done
-unlike "$(<"$T/rows")" '(^|'$'\n'')(operator|hid|init)' 'C++: no function without what it lies in'
+unlike "$(<"$T/rows")" '(^|'$'\n'')(operator|hid|init)' 'C++: no function without its scope'
 
 # --- a stripped program: no names are guessed ---
 cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc
@@ -341,7 +341,7 @@ start "$T/bare"
 snapshot "$pid"
 render 'stripped'
 like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+0x[0-9a-f]+\]@\?:0 \[bare\+0x[0-9a-f]+\]@\?:0 ' 'stripped: no names'
-unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: none at all of the program'
+unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: no names of the program at all'
 # In this program, addresses are equal to offsets in the file.
 readelf --debug-dump=frames "$T/bare" 2>/dev/null | sed -nE 's/.* FDE .*pc=0*([0-9a-f]+)\.\..*/[bare+0x\1]/p' | sort -u >"$T/begins"
 grep -oE '\[bare\+0x[0-9a-f]+\]' "$T/stacks" | sort -u >"$T/shown"
@@ -349,12 +349,12 @@ is "$(comm -23 "$T/shown" "$T/begins")" '' 'stripped: a function is where its un
 ok 'stripped: outer, hidden, main and _start' test "$(wc -l <"$T/shown")" -eq 4
 bare_id=$(readelf -n "$T/bare" | awk '/Build ID:/ { print $3 }')
 no_symbols="there are no debug symbols for $T/bare \(build id $bare_id\), where 9[0-9]% of the bytes are allocated"
-like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said so, with what can be done'
-is "$(grep -c "debug symbols for $T/bare" <<<"$err")" 1 'stripped: once'
-unlike "$err" 'debug symbols for [^ ]*/libc\.so' 'stripped: not of what matters less'
+like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: a warning, with its fixes'
+is "$(grep -c "debug symbols for $T/bare" <<<"$err")" 1 'stripped: only one warning'
+unlike "$err" 'debug symbols for [^ ]*/libc\.so' 'stripped: none about files that matter less'
 DEBUGINFOD_URLS='' render 'stripped, --debuginfod' --debuginfod
-like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: said so'
-is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: once'
+like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: a warning'
+is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: one warning'
 assert_untouched "$pid" 'stripped: the target is untouched'
 
 # A separate debug file, found only by build id: only the right one counts.
@@ -415,7 +415,7 @@ start /usr/lib/jeprof-ctl-names
 snapshot "$pid"
 ctl_ok 'cache: none yet' dump "$pid" -f json -o "$T/c1.json"
 ok 'cache: kept' test -s "$cached"
-is "$(stat -c '%a %U' "$cached")" '600 root' 'cache: for our own eyes'
+is "$(stat -c '%a %U' "$cached")" '600 root' 'cache: only its owner can read it'
 ctl_ok 'cache: used' dump "$pid" -f json -o "$T/c2.json"
 is "$(stacks "$T/c2.json" | sort)" "$(stacks "$T/c1.json" | sort)" 'cache: the same names'
 cp "$cached" "$T/good"
@@ -427,7 +427,7 @@ for broken in cut noise foreign; do
 	esac
 	ctl_ok "cache, $broken: dump" dump "$pid" -f json --force -o "$T/c3.json"
 	is "$(stacks "$T/c3.json" | sort)" "$(stacks "$T/c1.json" | sort)" "cache, $broken: the same names"
-	is "$(stat -c %s "$cached")" "$(stat -c %s "$T/good")" "cache, $broken: made anew"
+	is "$(stat -c %s "$cached")" "$(stat -c %s "$T/good")" "cache, $broken: written again"
 done
 rm "$cached"
 cp "$T/good" "$T/linked"

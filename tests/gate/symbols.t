@@ -30,7 +30,7 @@ found()
 		"$name: mallctl is where the twin has it"
 	like "$err" "je_malloc_stats_print at 0x$(address je_malloc_stats_print) " "$name: malloc_stats_print"
 	like "$err" "opt_prof at 0x$(address je_opt_prof) " "$name: opt_prof"
-	like "$out" "static, .*, symbols from $source" "$name: check says where from"
+	like "$out" "static, .*, symbols from $source" "$name: check names the source"
 	ctl_ok "$name: activate" "${more[@]}" activate "$pid" --json
 	is "$(json .changed)" true "$name: changed"
 	ctl_ok "$name: dump" "${more[@]}" dump "$pid" --force -o "$T/symbols.heap"

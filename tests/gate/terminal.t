@@ -34,7 +34,7 @@ is "$status" 0 'a terminal'
 like "$out" "${esc}2m +flat +flat%.*function${esc}0m" 'the titles are dim'
 like "$out" "${esc}31m +3\.9K  54\.8%${esc}0m" 'a third of all is red'
 like "$out" "${esc}2m +stack" 'so are those of the stacks'
-unlike "$out" "m *300" 'what is little has no colour'
+unlike "$out" "m *300" 'a small part has no colour'
 NO_COLOR=1 tty 50 120 report "$T/few.heap"
 unlike "$out" "$esc" 'NO_COLOR: none'
 TERM=dumb tty 50 120 report "$T/few.heap"
@@ -57,14 +57,14 @@ is "$(awk '{ gsub(/\033\[[0-9]*m/, "") } length > 80' <<<"$out")" '' '80 columns
 tty 50 200 report "$T/few.heap"
 like "$out" ' void ns::outer<ns::deep<int> >::call\(ns::deep<int>, char const\*\) const'$'\n' '200 columns: the whole name'
 COLUMNS=80 tty 50 200 report "$T/few.heap"
-like "$out" ' ns::outer::call'$'\n' 'COLUMNS: it goes before what the terminal says'
+like "$out" ' ns::outer::call'$'\n' 'COLUMNS: it overrides the width of the terminal'
 tty 50 66 report "$T/few.heap"
 like "$out" ' outer::call'$'\n' '66 columns: fewer namespaces'
 like "$out" ' a_fu\.\.\._wide'$'\n' '66 columns: the middle is left out'
 COLUMNS=66 ctl_ok 'no terminal, narrow' report "$T/few.heap"
 like "$out" ' void ns::outer<ns::deep<int> >::call\(ns::deep<int>, char const\*\) const'$'\n' 'no terminal: the whole name'
 tty 50 80 report --tree "$T/few.heap"
-like "$out" '-> +ns::outer::call'$'\n' 'tree: they fit as well'
+like "$out" '-> +ns::outer::call'$'\n' 'tree: names fit as well'
 
 # --- names in a profile do nothing to the terminal ---
 sed 's/ work$/ \x1b[31mwork/' "$T/few.heap" >"$T/escape.heap"
@@ -78,9 +78,9 @@ is "$status" 0 'PAGER'
 like "$out" '^paged:inuse_space' 'PAGER: it is used'
 is "$(grep -vc ^paged: <<<"$out")" 0 'PAGER: for all of it'
 PAGER=false JEPROF_CTL_PAGER=$pager tty 20 120 report "$T/many.heap"
-like "$out" '^paged:' 'JEPROF_CTL_PAGER: it goes before PAGER'
+like "$out" '^paged:' 'JEPROF_CTL_PAGER: it overrides PAGER'
 PAGER=$pager tty 60 120 report "$T/many.heap"
-like "$out" '^inuse_space' 'what fits is shown without one'
+like "$out" '^inuse_space' 'what fits is shown without a pager'
 for none in '' cat; do
 	PAGER=$none tty 20 120 report "$T/many.heap"
 	like "$out" '^inuse_space' "PAGER='$none': none"
@@ -98,21 +98,21 @@ like "$out" '^inuse_space' 'no terminal: none'
 PAGER=$pager tty 4 120 diff "$T/few.heap" "$T/many.heap"
 like "$out" '^paged:in use' 'diff has one as well'
 PAGER='echo "LESS=$LESS LV=$LV"; cat >/dev/null' tty 20 120 report "$T/many.heap"
-is "$out" 'LESS=FRX LV=-c' 'less is to show colours, and to leave the screen as it is'
+is "$out" 'LESS=FRX LV=-c' 'less is told to show colours, and to keep the screen'
 PAGER='echo "$LESS"; cat >/dev/null' LESS=i tty 20 120 report "$T/many.heap"
-is "$out" i 'LESS: what the user has set stays'
+is "$out" i 'LESS: the value that the user has set is kept'
 PAGER='head -n 1' tty 20 120 report -n 0 "$T/many.heap"
-is "$status $(wc -l <<<"$out")" '0 1' 'a pager that is left before the end: no error'
+is "$status $(wc -l <<<"$out")" '0 1' 'a pager that exits early: no error'
 PAGER=/nowhere/pager tty 20 120 report "$T/many.heap"
 is "$status" 0 'no such pager'
-like "$out" $'\n''inuse_space.*'$'\n' 'no such pager: it is shown all the same'
+like "$out" $'\n''inuse_space.*'$'\n' 'no such pager: the report is shown all the same'
 
 # --- by sudo(8): the user does not have the rights of the pager ---
 for lender in SUDO_UID DOAS_USER PKEXEC_UID; do
 	env -u JEPROF_CTL_PAGERSECURE "$lender=1000" PAGER="touch $T/owned;" JEPROF_CTL_PAGER="touch $T/owned;" LESSOPEN="|touch $T/owned; cat %s" \
 		tests/drivers/tty 20 120 "$CTL" report "$T/many.heap" >"$T/out" 2>&1
-	is "$? $(test -e "$T/owned" && echo owned)" '0 ' "$lender: no command of the environment is run"
-	like "$(<"$T/out")" 'inuse_space' "$lender: it is shown"
+	is "$? $(test -e "$T/owned" && echo owned)" '0 ' "$lender: no command from the environment is run"
+	like "$(<"$T/out")" 'inuse_space' "$lender: the report is shown"
 done
 
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# threads: what jemalloc knows of each thread, and sampling in threads that were started without it.
+# threads: what jemalloc knows about each thread, and sampling in threads started without it.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -52,7 +52,7 @@ is "$(json '[.threads[].tid] | tostring')" "[$(find "/proc/$pid/task" -mindepth 
 is "$(count '.thread.allocated < 2000')" 0 'threads: what they allocated'
 is "$(count '.thread.deallocated > .thread.allocated')" 0 'threads: what they freed is less'
 is "$(json '[.missed, .threads[0].reason, .threads[0].changed] | tostring')" '[0,null,false]' 'threads: none was missed'
-like "$(json .pause_us)" '^[1-9][0-9]*$' 'threads: says how long threads were stopped'
+like "$(json .pause_us)" '^[1-9][0-9]*$' 'threads: the pause is reported'
 allocated='.threads[] | select(.name == "crowd-1").thread.allocated'
 before=$(json "$allocated")
 all_work
@@ -83,7 +83,7 @@ like "$(sed -n 1p "$T/out")" '^TID +NAME +ALLOCATED/S +DEALLOCATED/S +ALLOCATED 
 ctl_fails 2 exclusive '--interval with --activate' threads "$pid" --interval 1s --activate all
 ctl_ok 'activate those that are active' threads "$pid" --activate all --json
 is "$(count .changed)" 0 'activate those that are active: nothing changed'
-like "$(json .warning)" 'prof\.active is false' 'activate those that are active: prof.active is false all the same'
+like "$(json .warning)" 'prof\.active is false' 'activate those that are active: a warning that prof.active is false'
 assert_untouched "$pid" 'threads leaves it untouched'
 ctl_fails 2 'in_tids not_in_range' '--activate without a thread id is refused' threads "$pid" --activate some
 ctl_fails 2 no_tids '--activate with nothing is refused' threads "$pid" --activate ,
@@ -116,10 +116,10 @@ all_work
 snapshot "$pid"
 is "$(objects)" 0 'control: nothing is sampled'
 ctl_ok 'threads that do not sample' threads "$pid" --json
-is "$(count '.thread.prof.active == false')" 6 'threads that do not sample: said so'
-like "$(json .warning)" 'thread_active_init is false' 'threads that do not sample: so will those to come'
+is "$(count '.thread.prof.active == false')" 6 'threads that do not sample: it is shown for each'
+like "$(json .warning)" 'thread_active_init is false' 'threads that do not sample: a warning about new threads'
 ctl_ok 'activate' activate "$pid" --json
-like "$(json .warning)" "threads $pid --activate all" 'activate tells of the way out'
+like "$(json .warning)" "threads $pid --activate all" 'activate names the fix'
 all_work
 is "$(objects)" 0 'control: activate alone does not reach them'
 one=$(json '.threads[] | select(.name == "crowd-3") | .tid' <(run_ctl threads "$pid" --json; cat "$T/out"))
@@ -168,8 +168,8 @@ is_one_there()
 }
 ok 'threads that end: control: one is there' within 60 is_one_there
 ctl_ok 'threads that end: --activate' threads "$pid" --activate all --json
-is "$(json .missed)" 0 'threads that end: are no failure'
-is "$(count "$ending and .thread.prof.active != true")" 0 'threads that end: and left out'
+is "$(json .missed)" 0 'threads that end: they do not count as failures'
+is "$(count "$ending and .thread.prof.active != true")" 0 'threads that end: they are left out'
 is "$(count '.thread.prof.active == true' | sed 's/^[4-9]$/all/')" all 'threads that end: the others are set'
 ok 'threads that end: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 stop_target "$pid"
@@ -181,9 +181,9 @@ ctl_ok 'a thread that cannot be reached' threads "$pid" --json
 is "$(json .missed)" 1 'a thread that cannot be reached: counted'
 is "$(json '.threads[] | select(.name == "stuck") | .thread | tostring')" \
 	'{"allocated":null,"deallocated":null,"prof":{"active":null}}' 'a thread that cannot be reached: unknown, not guessed'
-like "$(json '.threads[] | select(.name == "stuck") | .reason')" 'system call' 'a thread that cannot be reached: and why'
+like "$(json '.threads[] | select(.name == "stuck") | .reason')" 'system call' 'a thread that cannot be reached: the cause is reported'
 run_ctl threads "$pid" --activate all --json
-is "$status" 8 'a thread that cannot be reached: --activate says so'
+is "$status" 8 'a thread that cannot be reached: the exit status of --activate'
 is "$(count .changed)" 4 'a thread that cannot be reached: the others are set'
 assert_untouched "$pid" 'a thread that cannot be reached: untouched'
 stop_target "$pid"
@@ -196,17 +196,17 @@ others='.name | startswith("crowd-")'
 is_partial()
 {
 	is "$status" 8 "$1: exit 8"
-	is "$(json .unasked)" "$(count '.reason == "it was not asked"')" "$1: who was not asked is counted"
-	is "$(count "(.reason == \"it was not asked\") and ($others)")" 5 "$1: the last ones were not"
-	ok "$1: nor did the others answer" test "$(json .missed)" -ge 205
-	like "$(json .warning)" "^$2: $(json .unasked) of 206 threads were not queried, so this is incomplete" "$1: said so"
+	is "$(json .unasked)" "$(count '.reason == "it was not asked"')" "$1: threads not queried are counted"
+	is "$(count "(.reason == \"it was not asked\") and ($others)")" 5 "$1: the last ones were not queried"
+	ok "$1: the others did not answer" test "$(json .missed)" -ge 205
+	like "$(json .warning)" "^$2: $(json .unasked) of 206 threads were not queried, so this is incomplete" "$1: a warning"
 }
 run_ctl threads "$pid" --timeout 4s --json
 is_partial '--timeout' 'timed out'
 run_ctl threads "$pid" --activate all --timeout 4s --json
 is_partial '--timeout, --activate' 'timed out'
 is "$(json ".threads[] | select(.tid == $pid) | [.changed, .thread.allocated > 0] | tostring")" '[true,true]' \
-	'--timeout, --activate: what was changed is said' || diag "$(json ".threads[] | select(.tid == $pid)")"
+	'--timeout, --activate: what was changed is reported' || diag "$(json ".threads[] | select(.tid == $pid)")"
 # By a signal, on a terminal, which shows the progress.
 for signal in INT HUP TERM; do
 	script -qefc "exec '$CTL' ${patient[*]} threads $pid >'$T/out'" "$T/tty" </dev/null >"$T/script" 2>&1 &
@@ -218,14 +218,14 @@ for signal in INT HUP TERM; do
 	wait "$script"
 	is $? 8 "SIG$signal: exit 8"
 	like "$(<"$T/tty")" 'interrupted by a signal: [0-9]+ of 206 threads were not queried, so this is incomplete' \
-		"SIG$signal: said so"
+		"SIG$signal: it is reported"
 	is "$(wc -l <"$T/out")" 207 "SIG$signal: all threads are in the table"
 	like "$(grep "^$pid " "$T/out")" ' [0-9.]+[BKM]? +[0-9.]+[BKM]? +-$' "SIG$signal: with what is known"
 	rm "$T/tty"
 done
 run_ctl threads "$pid" --timeout 4s -q
 is "$status" 8 '--timeout, with -q: exit 8'
-like "$err" 'timed out: [0-9]+ of 206 threads were not queried' '--timeout, with -q: said so'
+like "$err" 'timed out: [0-9]+ of 206 threads were not queried' '--timeout, with -q: it is reported'
 assert_untouched "$pid" 'stopped: untouched'
 stop_target "$pid"
 
@@ -253,8 +253,8 @@ for ((i = 2 * first; i <= requests + 1; i += 5)); do
 	*) odd+=" $i:$status:$(<"$T/out")" ;;
 	esac
 done
-is "$odd" '' 'a tracer that is killed: each thread is answered for'
-ok 'a tracer that is killed: control: it was, in many places' test "$reached" -gt 5
+is "$odd" '' 'a tracer that is killed: each thread is accounted for'
+ok 'a tracer that is killed: control: in many places' test "$reached" -gt 5
 diag "a tracer that is killed: $reached times, $first and $requests requests"
 assert_untouched "$pid" 'a tracer that is killed: untouched'
 stop_target "$pid"
@@ -273,8 +273,8 @@ MALLOC_CONF=prof:false start_victim crowd 2
 snapshot "$pid"
 ctl_ok 'without opt.prof' threads "$pid" --json
 is "$(json '[.threads[].thread.prof.active] | unique | tostring')" '[null]' 'without opt.prof: thread.prof.active is unknown'
-is "$(count '.thread.allocated > 0')" 3 'without opt.prof: what they allocated is not'
-like "$(json .warning)" 'opt\.prof is false' 'without opt.prof: said so'
+is "$(count '.thread.allocated > 0')" 3 'without opt.prof: what they allocated is known'
+like "$(json .warning)" 'opt\.prof is false' 'without opt.prof: a warning'
 ctl_fails 6 'opt_prof_false restart_with_prof' 'without opt.prof: --activate is refused' threads "$pid" --activate all
 assert_untouched "$pid" 'without opt.prof: untouched'
 stop_target "$pid"

@@ -42,15 +42,15 @@ wrong 2 option_needs 'clients'"'"' certificates without TLS' --client-ca "$T/ca.
 wrong 2 option_needs 'a role without certificates' "${tls[@]}" --client-role read
 wrong 2 option_needs 'revoked certificates without authorities' "${tls[@]}" --client-crl "$T/left.pem"
 wrong 2 token_role 'no such role' "${tls[@]}" --client-ca "$T/ca.pem" --client-role admin
-wrong 1 pem_unreadable 'no certificate there' --tls-cert "$T/none.pem" --tls-key "$T/server.key"
-wrong 1 pem_unreadable 'no key there' --tls-cert "$T/server.pem" --tls-key "$T/none.key"
+wrong 1 pem_unreadable 'a missing certificate' --tls-cert "$T/none.pem" --tls-key "$T/server.key"
+wrong 1 pem_unreadable 'a missing key' --tls-cert "$T/server.pem" --tls-key "$T/none.key"
 wrong 1 no_certificate 'a key is no certificate' --tls-cert "$T/server.key" --tls-key "$T/server.key"
 install -m 600 "$T/server.pem" "$T/no.key"
 wrong 1 no_key 'a certificate is no key' --tls-cert "$T/server.pem" --tls-key "$T/no.key"
 wrong 1 no_key 'a key with a password' --tls-cert "$T/server.pem" --tls-key "$T/locked.key"
-wrong 1 other_key 'the key of another' --tls-cert "$T/server.pem" --tls-key "$T/next.key"
-wrong 1 no_client_ca 'no authority' "${tls[@]}" --client-ca "$T/server.key"
-wrong 1 no_client_crl 'no list' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/ca.pem"
+wrong 1 other_key 'the key of another one' --tls-cert "$T/server.pem" --tls-key "$T/next.key"
+wrong 1 no_client_ca 'no authority in it' "${tls[@]}" --client-ca "$T/server.key"
+wrong 1 no_client_crl 'no list in it' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/ca.pem"
 install -m 600 /dev/null "$T/empty.pem"
 wrong 1 no_client_ca 'an empty file of authorities' "${tls[@]}" --client-ca "$T/empty.pem"
 wrong 1 no_client_crl 'an empty list' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/empty.pem"
@@ -65,9 +65,9 @@ chmod 644 "$T/ca.pem"
 mkfifo "$T/fifo"
 wrong 1 'pem_not_ours chmod_pem' 'a fifo' --tls-cert "$T/fifo" --tls-key "$T/server.key"
 ok 'no socket is left' test ! -e "$T/none.sock"
-ctl_fails 2 'listen_needs_tokens give_tokens' 'a port where nobody is known' serve --socket none --listen 0.0.0.0:0 "${tls[@]}"
+ctl_fails 2 'listen_needs_tokens give_tokens' 'a port without any credentials' serve --socket none --listen 0.0.0.0:0 "${tls[@]}"
 ctl_fails 2 'listen_beyond_loopback listen_on_loopback' 'all addresses without TLS' serve --socket none --listen 0.0.0.0:0 --token-file "$T/tokens"
-like "$(<"$T/err")" 'without TLS' 'it says why'
+like "$(<"$T/err")" 'without TLS' 'the cause is reported'
 
 # --- a port on all addresses ---
 MALLOC_CONF=$PROF,prof_active:true,lg_prof_sample:12 start_redis
@@ -75,7 +75,7 @@ redis=$pid
 load_redis
 port=$(free_port)
 start_serve main --listen "0.0.0.0:$port" --token-file "$T/tokens" "${tls[@]}" --client-ca "$T/ca.pem"
-like "$(<"$T/main.err")" "https://0\.0\.0\.0:$port/" 'it says https'
+like "$(<"$T/main.err")" "https://0\.0\.0\.0:$port/" 'its URL has https'
 front=$(pgrep -P "$serve" -x http)
 snapshot "$redis"
 
@@ -95,11 +95,11 @@ auth=(-H "Authorization: Bearer $token")
 list=/api/v1/processes
 
 by /healthz
-is "$code $body" '200 ok' 'it lives'
+is "$code $body" '200 ok' 'it is healthy'
 ca=$T/other-ca.pem by /healthz
 is "$code" 000 'an authority that did not sign it: curl refuses'
 by $list
-is "$code" 401 'who shows nothing gets nothing'
+is "$code" 401 'no credentials: no access'
 by "${auth[@]}" $list
 is "$code" 200 'a token'
 for version in 1.2 1.3; do
@@ -110,31 +110,31 @@ for version in 1.2 1.3; do
 	by --tlsv$version --tls-max $version --cert "$T/client.pem" --key "$T/client.key" $list
 	is "$code" 200 "TLS $version: a certificate"
 done
-is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* subject="[^"]*"')" 'token=- certificate=verified subject="client"' 'the log says whose'
+is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* subject="[^"]*"')" 'token=- certificate=verified subject="client"' 'the log has its subject'
 with client "$list/$redis/status"
 is "$code" 403 'it has the role read'
 by "${auth[@]}" --cert "$T/client.pem" --key "$T/client.key" "$list/$redis/status"
-is "$code" 200 'with a token besides, what that allows'
+is "$code" 200 'with a token as well: the role of the token'
 is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* subject="[^"]*"')" 'token=reader certificate=verified subject="client"' 'the log has both'
 for name in stranger late self server; do
 	with $name $list
-	is "$code" 401 "a certificate that does not count ($name): nothing"
+	is "$code" 401 "a certificate that does not count ($name): no access"
 done
-is "$(said main 'op=list result=unknown .* token=- certificate=-$')" 5 'the log says so, too'
+is "$(said main 'op=list result=unknown .* token=- certificate=-$')" 5 'the log has no certificate'
 by "${auth[@]}" --cert "$T/stranger.pem" --key "$T/stranger.key" $list
 is "$code" 200 'a token counts all the same'
 by -H 'Host: evil.example' "${auth[@]}" $list
-is "$code" 421 'another name'
+is "$code" 421 'another host name'
 by -H 'Host: 10.1.2.3:1' "${auth[@]}" $list
-is "$code" 200 'an address is no other name'
+is "$code" 200 'an address is no other host name'
 by -H "Origin: http://localhost:$port" "${auth[@]}" $list
 is "$code" 403 'a page without TLS is another site'
 by -H "Origin: https://localhost:$port" "${auth[@]}" $list
-is "$code" 200 'a page of its own'
+is "$code" 200 'a page of the service itself'
 code=$(curl -sS --unix-socket "$T/main.sock" -o /dev/null -w '%{http_code}' http://localhost$list)
-is "$code" 200 'the socket is as it was'
+is "$code" 200 'the socket needs no TLS'
 by "${auth[@]}" '/sd?all=1'
-is "$(jq -r '.[] | select(.labels.pid == "'"$redis"'") | .labels.__scheme__' "$T/body")" https 'targets are by https'
+is "$(jq -r '.[] | select(.labels.pid == "'"$redis"'") | .labels.__scheme__' "$T/body")" https 'targets have the scheme https'
 
 # --- old versions, and clients that do not use TLS ---
 # s_client OPTIONS...: print what it gets from the port, or from OTHER_PORT
@@ -144,8 +144,8 @@ s_client()
 }
 old=(-tls1_1 -cipher 'ALL:@SECLEVEL=0')
 like "$(s_client "${old[@]}")" 'alert protocol version' 'TLS 1.1 is refused'
-like "$(s_client -tls1_2 -cipher AES256-GCM-SHA384)" 'alert handshake failure' 'a key exchange without secrecy later'
-like "$(s_client -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA)" 'alert handshake failure' 'a cipher that does not authenticate'
+like "$(s_client -tls1_2 -cipher AES256-GCM-SHA384)" 'alert handshake failure' 'a key exchange without forward secrecy'
+like "$(s_client -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA)" 'alert handshake failure' 'a cipher without authenticated encryption'
 like "$(s_client -tls1_2)" 'Verify return code: 0' 'control: TLS 1.2'
 other_port=$(free_port)
 openssl s_server -accept "$other_port" -cert "$T/server.pem" -key "$T/server.key" "${old[@]}" >"$T/s_server" 2>&1 &
@@ -161,12 +161,12 @@ exec {keys}<>"$T/keys"
 echo R >&"$keys"
 timeout 120 openssl s_client -connect "localhost:$port" -CAfile "$T/ca.pem" -tls1_2 <"$T/keys" >"$T/s_client" 2>&1 || status=$?
 exec {keys}>&-
-like "$status $(<"$T/s_client")" '^1 .*RENEGOTIATING' 'a client that wants another handshake: closed'
+like "$status $(<"$T/s_client")" '^1 .*RENEGOTIATING' 'a client that renegotiates: closed'
 by /healthz
-is "$code" 200 'it lives'
-is "$(pgrep -P "$serve" -x http)" "$front" 'and is the same process'
+is "$code" 200 'it is still healthy'
+is "$(pgrep -P "$serve" -x http)" "$front" 'and the same process'
 
-# --- programs by others ---
+# --- other programs as clients ---
 export SSL_CERT_FILE=$T/ca.pem CURL_CA_BUNDLE=$T/ca.pem
 base=https://me:$token@localhost:$port
 jeprof --text "$base/pid/$redis/pprof/heap" >"$T/by-jeprof" 2>"$T/by-jeprof.err"
@@ -174,9 +174,9 @@ like "$(<"$T/by-jeprof")" ' (zmalloc|ztrymalloc_usable|zcalloc|sdsnewlen|createS
 go tool pprof -symbolize=none -top "$base/pid/$redis/debug/pprof/heap" >"$T/go" 2>"$T/go.err"
 like "$(<"$T/go")" 'Type: inuse_space' 'go tool pprof, by https'
 SSL_CERT_FILE=$T/other-ca.pem go tool pprof -symbolize=none -top "$base/pid/$redis/debug/pprof/heap" >"$T/go" 2>"$T/go.err"
-like "$(<"$T/go.err")" 'certificate' 'control: it looks at the certificate'
+like "$(<"$T/go.err")" 'certificate' 'control: it verifies the certificate'
 SSL_CERT_FILE=$T/other-ca.pem go tool pprof -symbolize=none -top "https+insecure${base#https}/pid/$redis/debug/pprof/heap" >"$T/go" 2>"$T/go.err"
-like "$(<"$T/go")" 'Type: inuse_space' 'but for https+insecure'
+like "$(<"$T/go")" 'Type: inuse_space' 'except with https+insecure'
 unset SSL_CERT_FILE CURL_CA_BUNDLE
 
 # --- the certificate is replaced ---
@@ -198,24 +198,24 @@ replace next.pem server.pem
 is "$(subject)" server 'a certificate without its key: the old one stays'
 says main 'was not replaced: the key in .* does not belong to the certificate'
 by "${auth[@]}" $list
-is "$(said main 'was not replaced')" 1 'that is said once'
+is "$(said main 'was not replaced')" 1 'it is logged once'
 replace next.key server.key
 is "$(subject)" next 'both: new connections see the new one'
 wait $long
-is "$(<"$T/seconds.code")" 200 'a request on an old one was not cut off'
+is "$(<"$T/seconds.code")" 200 'a request on an old connection was not cut off'
 echo rubbish >"$T/rubbish"
 replace rubbish server.pem
 is "$(subject)" next 'a broken one: the old one stays'
 rm "$T/server.pem"
-is "$(subject)" next 'none: the old one stays'
-is "$(said main 'was not replaced: cannot read .*/server.pem: No such file')" 1 'it says what is missing'
+is "$(subject)" next 'a missing one: the old one stays'
+is "$(said main 'was not replaced: cannot read .*/server.pem: No such file')" 1 'the missing file is logged'
 kill -KILL "$front"
 says main 'front end exited \(signal Killed\)'
 within 60 eval '[ "$(subject)" = next ]'
-is "$(subject)" next 'the same when the HTTP process was started again'
+is "$(subject)" next 'the same after a restart of the HTTP process'
 replace kept/late.pem server.pem
 replace kept/late.key server.key
-is "$(subject)" late 'one that has expired is taken'
+is "$(subject)" late 'an expired one is used'
 is "$(said main 'certificate in .* has expired')" 1 'with a warning'
 replace kept/rsa.pem server.pem
 replace kept/rsa.key server.key
@@ -228,9 +228,9 @@ is "$code" 200 'a certificate of the first authority'
 replace kept/other-ca.pem ca.pem
 ca=$T/kept/ca.pem
 with client $list
-is "$code" 401 'the authorities were replaced: not any more'
+is "$code" 401 'the authorities were replaced: no access any more'
 with stranger $list
-is "$code" 200 'but one of theirs'
+is "$code" 200 'but one of the new authority'
 end_serve main
 assert_untouched "$redis"
 
@@ -242,16 +242,16 @@ is "$code" 200 'without a file of tokens'
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/activate"
 is "$code" 200 'the role control'
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/record?duration=24h"
-is "$code $(jq -r .by "$T/body")" '202 certificate client' 'what it begins says whose it is' || diag "$body"
+is "$code $(jq -r .by "$T/body")" '202 certificate client' 'its recording names its certificate' || diag "$body"
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "/api/v1/runs/$(jq -r .id "$T/body")/stop"
-is "$code" 200 'and it ends it'
+is "$code" 200 'and it can end the recording'
 snapshot "$redis" # which still has data of the sampling
 by "${auth[@]}" $list
 is "$code" 401 'no token is known'
 end_serve control
 start_serve read --read-only --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key "$T/rsa.key" --client-ca "$T/kept/ca.pem" --client-role control
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/deactivate"
-is "$code" 403 'read-only counts for certificates, too'
+is "$code" 403 'read-only applies to certificates, too'
 end_serve read
 start_serve without --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key "$T/rsa.key" --token-file "$T/tokens"
 with client $list
@@ -267,13 +267,13 @@ end_serve listed
 start_serve listed --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key "$T/rsa.key" --client-ca "$T/kept/ca.pem" --client-crl "$T/crl.pem"
 for version in 1.2 1.3; do
 	by --tlsv$version --tls-max $version --cert "$T/leaver.pem" --key "$T/leaver.key" $list
-	is "$code" 401 "TLS $version: one that was revoked does not count"
+	is "$code" 401 "TLS $version: a revoked one does not count"
 	by --tlsv$version --tls-max $version --cert "$T/client.pem" --key "$T/client.key" $list
 	is "$code" 200 "TLS $version: another one does"
 done
 replace both.pem crl.pem
 with client $list
-is "$code" 401 'the list was replaced: not any more'
+is "$code" 401 'the list was replaced: no access any more'
 replace kept/ca.pem crl.pem
 with client $list
 is "$code" 401 'no list: the old one stays'
@@ -297,33 +297,33 @@ use_false_front
 start_serve false --listen "127.0.0.1:$port" "${tls[@]/#$T\/server/$T\/rsa}" --client-ca "$T/kept/ca.pem"
 hears '^credentials'
 connect_to "$port"
-like "$(grep -a '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 2' 'it knows that it is TLS'
+like "$(grep -a '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 2' 'the front knows that it is TLS'
 order "ask list $redis flags=64 id=1" "ask status $redis flags=64 id=2" "ask list $redis id=3"
 hears '^answer [123] ' 3
-is "$(said false 'op=list result=ok .* certificate=verified subject="" ')" 1 'one without a name'
+is "$(said false 'op=list result=ok .* certificate=verified subject="" ')" 1 'one without a subject'
 order "ask list 0 flags=64 id=4 subject=$(printf 'x" op=y\n\x1b[m' | xxd -p)" "ask list 0 id=5 subject=41"
 hears '^answer [45] ' 2
-like "$(grep -a 'op=list .* subject="x' "$T/false.err")" 'certificate=verified subject="x_ op=y_x0a_x1b\[m" ' 'what it says of whose it is, cannot leave its place'
-is "$(grep -c 'subject="A"' "$T/false.err")" 0 'nor be there without a certificate'
+like "$(grep -a 'op=list .* subject="x' "$T/false.err")" 'certificate=verified subject="x_ op=y_x0a_x1b\[m" ' 'a subject cannot break out of its field in the log'
+is "$(grep -c 'subject="A"' "$T/false.err")" 0 'nor is it logged without a certificate'
 before=$(heard '^began')
 order "ask list 0 flags=64 id=6 subject=$(printf 'A%.0s' {1..32} | xxd -p -c 0)"
 hears '^began' $((before + 1))
-is "$(said false 'sent an invalid message')" 1 'a name without an end: it is ended'
+is "$(said false 'sent an invalid message')" 1 'an unterminated name: the front is ended'
 hears '^credentials' 2
 connect_to "$port"
-like "$(grep -a '^answer 1 ' "${FRONT%/*}/HEARD")" 'refusal 0 ' 'what it says of a certificate is believed'
-like "$(grep -a '^answer 2 ' "${FRONT%/*}/HEARD")" 'refusal 2 ' 'as far as the role of certificates goes'
-like "$(grep -a '^answer 3 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'control: without one nothing'
+like "$(grep -a '^answer 1 ' "${FRONT%/*}/HEARD")" 'refusal 0 ' 'what the front claims about a certificate is believed'
+like "$(grep -a '^answer 2 ' "${FRONT%/*}/HEARD")" 'refusal 2 ' 'within the role of certificates'
+like "$(grep -a '^answer 3 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'control: no access without one'
 order loaded
 says false 'sent an invalid message' 2
-is "$(said false 'sent an invalid message')" 2 'it judges a certificate unasked: it is ended'
+is "$(said false 'sent an invalid message')" 2 'an unrequested verdict: the front is ended'
 end_serve false
 plain=$(free_port)
 start_serve plain --listen "127.0.0.1:$plain" --token-file "$T/tokens"
 connect_to "$plain"
 order "ask list $redis flags=64 id=11"
 hears '^answer 11 '
-like "$(grep -a '^answer 11 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'without TLS it is not believed'
+like "$(grep -a '^answer 11 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'without TLS, the claim is ignored'
 end_serve plain
 assert_untouched "$redis"
 

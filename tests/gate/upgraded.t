@@ -45,9 +45,9 @@ works()
 	is "$status" 0 "$1: check" || diag "$out$err"
 	out=$(jq -r '.checks[] | select(.name == "jemalloc") | .detail' "$T/out")
 	if [ "${#runner[@]}" -gt 0 ]; then
-		like "$out" 'libjemalloc.* \(deleted\), symbols from memory' "$1: check says how"
+		like "$out" 'libjemalloc.* \(deleted\), symbols from memory' "$1: check says where"
 	else
-		like "$out" 'libjemalloc.* \(deleted\)$' "$1: check says what became of the file"
+		like "$out" 'libjemalloc.* \(deleted\)$' "$1: check says that the file is deleted"
 	fi
 	ctl_ok "$1: status" status "$pid" --json
 	like "$(jq -r .version "$T/out")" '^5\.[23]\.[0-9]' "$1: its version"
@@ -80,7 +80,7 @@ code=$(awk '/r-xp .*libjemalloc/ { print $1; exit }' "/proc/$victim/maps" | sed 
 like "$(<"$T/err")" 'not permitted' 'control: a user may not open what is mapped'
 pid=$victim
 works 'a user'
-is "$(stat -c %u "$out_dir/old.heap")" 65534 'a user: the profile is his'
+is "$(stat -c %u "$out_dir/old.heap")" 65534 'a user: owns the profile'
 rm "$out_dir/old.heap"
 pid=$server
 load_redis 2000

@@ -24,8 +24,8 @@ for c in $commands; do
 	ctl_ok "help $c" help "$c"
 	is "$out" "$("$CTL" "$c" --help)" "help $c: as --help"
 done
-ctl_fails 2 'command_unknown did_you_mean' 'help of no command' help dmup
-like "$err" 'did you mean dump' 'help of no command: which was meant'
+ctl_fails 2 'command_unknown did_you_mean' 'help of an unknown command' help dmup
+like "$err" 'did you mean dump' 'help of an unknown command: the right one is suggested'
 ctl_ok '-h' -h
 ctl_ok '-V' -V
 like "$out" '^jeprof-ctl [0-9]+\.[0-9]+' '-V'
@@ -60,7 +60,7 @@ ok 'completion bash is bash' bash -n "$T/out"
 formats=$(bash -c '. "$1"; COMP_WORDS=(jeprof-ctl report -f ""); COMP_CWORD=3; _jeprof_ctl; echo "${COMPREPLY[@]}"' sh "$T/out")
 like "$formats" '^text .* raw$' 'completion bash: the formats of report'
 for format in $formats; do
-	ctl_fails 1 'in_file profile_empty' "completion bash: $format is one" report -f "$format" /dev/null
+	ctl_fails 1 'in_file profile_empty' "completion bash: $format is a format" report -f "$format" /dev/null
 done
 if command -v zsh >/dev/null; then
 	"$CTL" completion zsh >"$T/zsh"
@@ -134,7 +134,7 @@ refused exclusive report --comm x file
 refused 'argument_missing see_command_help' report
 refused save_is_for_process report --save x file
 refused 'takes_no_process see_command_help' diff --comm x file file
-like "$err" 'diff takes no process' 'what is not looked at is refused'
+like "$err" 'diff takes no process' 'a selection that would be ignored is refused'
 run_ctl convert --json in out.svg
 like "$(json .error.message)" 'convert has no --json' 'convert: --json is refused by name'
 run_ctl activate $'\e[31m\x07'
@@ -163,24 +163,24 @@ ctl_ok 'list --json' list --json
 ok 'list --json is JSON' jq -e . "$T/out"
 ctl_ok 'status --json' status "$pid" --json
 ok 'status --json is JSON' jq -e . "$T/out"
-ctl_ok 'dump with a name made of it' dump "$pid" -o "$T/x.heap" -q
+ctl_ok 'dump -q' dump "$pid" -o "$T/x.heap" -q
 is "$out" "$T/x.heap" '-q prints the name alone'
-is "$err" '' '-q says nothing else'
+is "$err" '' '-q prints nothing else'
 
 # --- valid options ---
-ctl_ok 'options in front' --json --timeout 30s --max-pause 5000 --mode thread status "$pid"
-ctl_ok 'options behind' status "$pid" --timeout 1m30s --json
+ctl_ok 'options before a command' --json --timeout 30s --max-pause 5000 --mode thread status "$pid"
+ctl_ok 'options after a command' status "$pid" --timeout 1m30s --json
 ctl_ok '--timeout=D' status "$pid" --timeout=5mins
 ctl_ok '--color always' status "$pid" --color always
 like "$out" $'\e\\[' '--color always colours'
 export NO_COLOR=1
 ctl_ok 'NO_COLOR' status "$pid" --color auto
-unlike "$out" $'\e' 'NO_COLOR keeps colours away'
+unlike "$out" $'\e' 'NO_COLOR disables colours'
 unset NO_COLOR
 ctl_ok '-v' activate "$pid" -v
-like "$err" '.' '-v talks'
+like "$err" '.' '-v prints messages'
 ctl_ok 'list for people' list
-like "$out" "$pid" 'list: has the victim'
+like "$out" "$pid" 'list: it has the victim'
 assert_untouched "$pid"
 
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watch: all ways in which jemalloc gets into a program, and all places where this runs.
+# watch: all ways in which jemalloc gets into a program, and all places where the program runs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -36,7 +36,7 @@ for d in "${dumpers[@]}"; do
 	[ "$d" = dumper-hidden.stripped ] && source=tracepoint wanted=${wanted//manual/unknown}
 	for watch in pids all; do
 		is "$(events_of "$watch" "${pids[$d]}")" "$wanted" "$d: $watch: one event for each dump"
-		is "$(seen "$watch" "select(.pid == ${pids[$d]}) | .source" | uniq)" "$source" "$d: $watch: seen by"
+		is "$(seen "$watch" "select(.pid == ${pids[$d]}) | .source" | uniq)" "$source" "$d: $watch: how it was seen"
 	done
 	assert_untouched "${pids[$d]}" "$d: untouched"
 done
@@ -45,7 +45,7 @@ start_watch final "${pids[@]}"
 for d in "${dumpers[@]}"; do
 	tell "${pids[$d]}" exit
 	wait "${pids[$d]}"
-	is "$?" 0 "$d: ends as it should"
+	is "$?" 0 "$d: it exits normally"
 done
 wait "$watcher"
 for d in "${dumpers[@]}"; do
@@ -130,7 +130,7 @@ if unshare --user --map-root-user true 2>/dev/null; then
 	bytes=$(stat -c %s "/proc/$pid/root/mnt/inside.heap")
 	is "$(events_of inside "$pid")" "manual true /mnt/inside.heap $bytes" 'a container: one event'
 	is "$(seen inside "select(.pid == $pid) | .host_file")" "/proc/$pid/root/mnt/inside.heap" \
-		'a container: where it lies for us'
+		'a container: the path on the host'
 	assert_untouched "$pid" 'a container: untouched'
 	kill "$outer"
 else
@@ -153,9 +153,9 @@ for how in without with; do
 	is "$(changed_code)" "$wanted" "$how uprobes: pages of code that the kernel copied (KiB)"
 	order "$pid" dump "$T/$how.heap"
 	end_watch "$how"
-	is "$(seen "$how" "select(.pid == $pid) | .source")" "$source" "$how uprobes: one event, seen by"
+	is "$(seen "$how" "select(.pid == $pid) | .source")" "$source" "$how uprobes: one event, and how it was seen"
 done
-is "$(grep -c 'system calls' "$T/without.talk")" 0 'without uprobes: what was asked for is no news'
+is "$(grep -c 'system calls' "$T/without.talk")" 0 'without uprobes: no warning, as requested'
 assert_untouched "$pid" 'without uprobes: untouched'
 stop_target "$pid"
 

@@ -8,10 +8,10 @@
 
 # --- refusals ---
 ctl_fails 2 watch_needs_processes 'no process is named' watch
-ctl_fails 2 exclusive 'all, and one' watch 1 --all
-ctl_fails 2 'in_pid not_in_range' 'no pid' watch abc
-ctl_fails 2 'in_option not_a_value' 'no duration' watch --all --for soon
-ctl_fails 2 'in_option not_in_range' 'no number' watch --all --count many
+ctl_fails 2 exclusive '--all and a pid' watch 1 --all
+ctl_fails 2 'in_pid not_in_range' 'not a pid' watch abc
+ctl_fails 2 'in_option not_a_value' 'not a duration' watch --all --for soon
+ctl_fails 2 'in_option not_in_range' 'not a number' watch --all --count many
 ctl_fails 2 'in_option not_in_range' 'a negative number' watch --all --count -1
 ctl_fails 3 no_process 'no such process' watch 4194304
 start_victim idle-plain
@@ -32,8 +32,8 @@ without()
 	shift 3
 	timeout 60 "$@" "$CTL" watch "$pid" --count 1 >"$T/out" 2>"$T/err" </dev/null
 	is "$?" "$want" "$name: refused"
-	like "$(<"$T/err")" "$regex" "$name: why"
-	like "$(<"$T/err")" 'fix: ' "$name: and what to do"
+	like "$(<"$T/err")" "$regex" "$name: the cause is reported"
+	like "$(<"$T/err")" 'fix: ' "$name: the fix is shown"
 }
 without 'no rights' 4 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN|root' setpriv --bounding-set -bpf,-perfmon,-sys_admin
 # hide FOLDER [ANOTHER]: act as if they were not mounted. Sets `hidden`.
@@ -62,10 +62,10 @@ else
 fi
 setpriv --reuid 65534 --regid 65534 --clear-groups "$CTL" watch --all >"$T/out" 2>"$T/err" </dev/null
 is "$?" 4 'another user: refused'
-like "$(<"$T/err")" 'fix: .*(root|CAP_BPF)' 'another user: and what to do'
+like "$(<"$T/err")" 'fix: .*(root|CAP_BPF)' 'another user: the fix is shown'
 timeout 60 setpriv --bounding-set -sys_ptrace "$CTL" watch --all --for 1ms >"$T/out" 2>"$T/err" </dev/null
-is "$?" 0 'others cannot be looked at: watches what can be'
-like "$(<"$T/err")" 'warning: could not inspect [0-9]+ of the processes: their dumps are seen only if' 'others cannot be looked at: says so'
+is "$?" 0 'some cannot be inspected: the others are watched'
+like "$(<"$T/err")" 'warning: could not inspect [0-9]+ of the processes: their dumps are seen only if' 'some cannot be inspected: a warning'
 assert_untouched "$pid" 'refusals leave it untouched'
 
 # --- a build without watch ---
@@ -76,8 +76,8 @@ run_without()
 }
 run_without watch "$pid"
 is "$?" 1 'a build without libbpf: refused'
-like "$(<"$T/err")" 'built without' 'a build without libbpf: says so'
-ok 'a build without libbpf: needs none' eval "! ldd $no_bpf | grep -q libbpf"
+like "$(<"$T/err")" 'built without' 'a build without libbpf: the cause is reported'
+ok 'a build without libbpf: it is not linked' eval "! ldd $no_bpf | grep -q libbpf"
 ok 'a build without libbpf: other commands work' run_without status "$pid" --max-pause 10s
 
 # --- when it ends ---
@@ -85,13 +85,13 @@ start_watch count "$pid" --count 3
 order "$pid" dumps 5 "$T/five.heap"
 wait "$watcher"
 is "$?" 0 '--count: ends'
-is "$(seen count .kind | wc -l)" 3 '--count: after so many'
-like "$(<"$T/count.talk")" '3 dumps, 0 failed, 0 lost' '--count: and says so'
+is "$(seen count .kind | wc -l)" 3 '--count: after that many'
+like "$(<"$T/count.talk")" '3 dumps, 0 failed, 0 lost' '--count: the summary'
 start_watch for "$pid" --for 1s
 order "$pid" dump "$T/for.heap"
 wait "$watcher"
 is "$?" 0 '--for: ends'
-like "$(tail -n 1 "$T/for.talk")" '^[01] dumps?, 0 failed, 0 lost' '--for: and says what it saw'
+like "$(tail -n 1 "$T/for.talk")" '^[01] dumps?, 0 failed, 0 lost' '--for: the summary'
 start_watch term "$pid"
 kill -TERM "$watcher"
 wait "$watcher"

@@ -20,7 +20,7 @@ rm -f "$T"/own.*
 snapshot "$pid"
 start_watch redis "$pid"
 note_early "$T"/own.*
-ok 'control: a watch shows in the code' env PHOTO_PATIENCE=1 bash -c "$(declare -f code_is_changed); T=$T; code_is_changed $pid"
+ok 'control: a watch changes the code' env PHOTO_PATIENCE=1 bash -c "$(declare -f code_is_changed); T=$T; code_is_changed $pid"
 load_redis
 redis DEBUG MALLCTL-STR prof.dump "$T/manual.heap" >/dev/null
 redis DEBUG MALLCTL-STR prof.dump "$T/no/such.heap" >/dev/null
@@ -33,18 +33,18 @@ redis DEBUG MALLCTL prof.gdump 1 >/dev/null
 load_redis 2000
 redis DEBUG MALLCTL prof.gdump 0 >/dev/null
 end_watch redis
-ok 'redis: interval dumps came' eval 'ls "$T"/own.*.i*.heap'
-ok 'redis: high-water dumps came' eval 'ls "$T"/own.*.u*.heap'
+ok 'redis: there were interval dumps' eval 'ls "$T"/own.*.i*.heap'
+ok 'redis: there were high-water dumps' eval 'ls "$T"/own.*.u*.heap'
 is "$(seen redis "select(.pid == $pid and .by == null) | $row" | without_early)" \
 	"$({ rows_of "$T"/{own.*,manual,there}.heap && echo "manual false $T/no/such.heap null"; } | sort | without_early)" \
 	'redis: one event for each dump'
 is "$(seen redis 'select(.by != null) | "\(.by) \(.kind) \(.ok) \(.file) \(.bytes > 2000)"')" \
-	"jeprof-ctl manual true $T/ours.heap true" 'redis: our own dump is called so'
-is "$(seen redis 'select(.source != "uprobe")' | wc -l)" 0 'redis: all by the probe'
+	"jeprof-ctl manual true $T/ours.heap true" 'redis: our own dump is marked as such'
+is "$(seen redis 'select(.source != "uprobe")' | wc -l)" 0 'redis: all were seen by the probe'
 is "$(seen redis 'select(.ok and (.file_confirmed | not))' | wc -l)" 0 'redis: each name was confirmed'
 is "$(seen redis 'select(.ok | not) | .error')" 'No such file or directory' 'redis: why a dump failed'
 is "$(seen redis 'select(.comm != "redis-server" and .by == null)' | wc -l)" 0 'redis: by its name'
-like "$(tail -n 1 "$T/redis.talk")" "^$(wc -l <"$T/redis.events") dumps, 1 failed, 0 lost" 'redis: the sum'
+like "$(tail -n 1 "$T/redis.talk")" "^$(wc -l <"$T/redis.events") dumps, 1 failed, 0 lost" 'redis: the summary'
 assert_untouched "$pid" 'redis: untouched'
 
 # The last dump, at exit: it ends, and the watch with it.
@@ -55,9 +55,9 @@ redis SHUTDOWN NOSAVE 2>/dev/null
 wait "$pid"
 ok 'at-exit: the watch ends when nobody is left' within 60 eval "! kill -0 $watcher"
 wait "$watcher"
-is "$?" 0 'at-exit: as it should'
+is "$?" 0 'at-exit: exit status 0'
 is "$(events_of final "$pid" | without_early)" "$(rows_of "$T"/own.*.heap | without_early)" 'at-exit: one event'
-like "$(events_of final "$pid")" '(^|'$'\n'')final true ' 'at-exit: of its kind'
+like "$(events_of final "$pid")" '(^|'$'\n'')final true ' 'at-exit: the kind is final'
 
 # --- a program of ours: other threads, children, names ---
 MALLOC_CONF=$own_conf,prof_final:true start_dumper dumper
@@ -97,25 +97,25 @@ for watch in one other all; do
 	is "$(seen "$watch" "select(.pid == $main and .kind != \"manual\")" | wc -l)" 0 "$watch: all manual"
 	is "$(seen "$watch" "select(.pid == $main and (.ok | not)) | \"\(.file) \(.error)\"")" "$T Is a directory" \
 		"$watch: and one that failed"
-	is "$(seen "$watch" "select(.pid == $plain)")" '' "$watch: no event of a program that makes files"
-	is "$(seen "$watch" "select(.file == \"$T/no.heap\")")" '' "$watch: nor of one that has a jemalloc"
+	is "$(seen "$watch" "select(.pid == $plain)")" '' "$watch: no event of a program that only creates files"
+	is "$(seen "$watch" "select(.file == \"$T/no.heap\")")" '' "$watch: nor of such files by one with jemalloc"
 	is "$(seen "$watch" "select(.file == \"$T/cold.heap\") | .file_confirmed")" true \
 		"$watch: a name that was not in memory"
 	is "$(seen "$watch" "select(.file == \"$T/thread.heap\") | \"\(.comm) \(.tid != .pid)\"")" 'dumper true' \
 		"$watch: the thread that did it"
-	unlike "$(LC_ALL=C tr -d '\n' <"$T/$watch.events")" $'[\x01-\x1f]' "$watch: nothing that a terminal obeys"
+	unlike "$(LC_ALL=C tr -d '\n' <"$T/$watch.events")" $'[\x01-\x1f]' "$watch: no control characters"
 	ok "$watch: names are exact" jq -se --arg a "$T/"'a\x1b[31m\x09b\x01.heap' --arg b "${names[2]}" --arg c "${names[4]}" \
 		'[.[].file] | contains([$a, $b, $c])' "$T/$watch.events"
 	is "$(realpath "$(seen "$watch" "select(.pid == $main) | .file" | grep '/relative.heap$')")" \
 		"$T/relative.heap" "$watch: a relative name"
 done
-is "$(seen one 'select(.file | endswith("fork.heap"))')" '' 'one: not of a child, which is another process'
+is "$(seen one 'select(.file | endswith("fork.heap"))')" '' 'one: none of a child, which is another process'
 is "$(seen all "select(.file == \"$T/fork.heap\") | \"\(.kind) \(.ok) \(.pid != $main)\"")" 'manual true true' \
-	'all: of a child'
-is "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[0].name')" prof_dump+0x0 'the stack: begins there'
-like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[1].image')" '/libjemalloc\.so' 'the stack: who called'
+	'all: one of a child'
+is "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[0].name')" prof_dump+0x0 'the stack: it begins in prof_dump'
+like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[1].image')" '/libjemalloc\.so' 'the stack: the caller'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[].name')" 'dumper::dump\(char const\*\)\+0x' \
-	'the stack: names as they stand in the source'
+	'the stack: names as in the source'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .cgroup')" '^/' 'the control group'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .time')" \
 	'^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]+Z$' 'the time'
@@ -133,8 +133,8 @@ tell "$main" exit
 wait "$main"
 wait "$watcher"
 is "$(events_of kinds "$main")" "$(rows_of "$T"/own.*.heap)" 'gdump and final: one event for each'
-like "$(events_of kinds "$main")" 'gdump true ' 'gdump: came'
-like "$(events_of kinds "$main")" 'final true ' 'final: came'
+like "$(events_of kinds "$main")" 'gdump true ' 'gdump: there is one'
+like "$(events_of kinds "$main")" 'final true ' 'final: there is one'
 stop_target "$plain"
 
 done_testing

@@ -45,13 +45,13 @@ ok 'above the zone: control: its lowest pages are protected' has_zone
 snapshot "$pid"
 for mode in thread inline; do
 	ctl_ok "above the zone: borrowed ($mode)" get "$pid" version --mode "$mode"
-	like "$err" "stopped one thread \\($tid\\)" "above the zone: that thread ($mode)"
+	like "$err" "stopped one thread \\($tid\\)" "above the zone: it was that thread ($mode)"
 done
 ctl_ok 'above the zone: threads' threads "$pid" --json
-is "$(json "[.threads[] | select(.tid == $tid).reason] | tostring")" '[null]' 'above the zone: asked'
+is "$(json "[.threads[] | select(.tid == $tid).reason] | tostring")" '[null]' 'above the zone: the thread is queried'
 ctl_ok 'above the zone: the deepest call' dump "$pid" --force --mode inline --in-target "$T/zone.heap"
 assert_untouched "$pid" 'above the zone: untouched'
-ok 'above the zone: nothing is found changed' clean
+ok 'above the zone: the victim finds no damage' clean
 stop_target "$pid"
 
 # --- there is no room ---
@@ -62,7 +62,7 @@ for kind in near-zone near-zone-main; do
 		is_left_alone 'not enough space on its stack' "$kind: refused ($mode)" status "$pid" --mode "$mode" --timeout 2s
 	done
 	assert_untouched "$pid" "$kind: untouched"
-	ok "$kind: nothing is found changed" clean
+	ok "$kind: the victim finds no damage" clean
 	stop_target "$pid"
 done
 

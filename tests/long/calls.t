@@ -9,7 +9,7 @@
 export MALLOC_CONF=$PROF
 matrix=$ROOT/tests/drivers/calls-matrix
 (cd "$T" && "$matrix" "$CTL" "$VICTIMS/calls" "$VICTIMS/attach" "$T/table") >"$T/cases" 2>"$T/matrix.err"
-is $? 0 'the matrix ran to its end' || diag "$(tail -n 20 "$T/matrix.err")"
+is $? 0 'the matrix ran to completion' || diag "$(tail -n 20 "$T/matrix.err")"
 
 while read -r verdict name why; do
 	case $verdict in

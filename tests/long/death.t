@@ -64,7 +64,7 @@ ok 'it is not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 tests/drivers/death set "$T/board.$pid"
 ok 'its child ends, and it goes on' within 60 state_is "$pid" S
 snapshot "$pid"
-ctl_ok 'then it can be worked on' activate "$pid"
+ctl_ok 'then activate works' activate "$pid"
 assert_untouched "$pid" 'and is as it was'
 stop_target "$pid"
 
@@ -72,11 +72,11 @@ start_victim death vfork2
 ok 'the main thread waits in vfork' within 60 state_is "$pid" D
 ctl_ok 'another thread is borrowed' activate "$pid"
 ctl_ok 'for a dump as well' dump "$pid" -o "$T/vfork.heap"
-ok 'the main thread waits still' state_is "$pid" D
+ok 'the main thread still waits' state_is "$pid" D
 tests/drivers/death set "$T/board.$pid"
 ok 'its child ends, and it goes on, too' within 60 state_is "$pid" S
 snapshot "$pid"
-assert_untouched "$pid" 'nothing was found'
+assert_untouched "$pid" 'no change was found'
 stop_target "$pid"
 
 # --- threads ------------------------------------------------------------------------------
@@ -109,9 +109,9 @@ ok 'the dump is a profile' is_profile "$T/leader.heap"
 ctl_ok 'without it: stats' stats "$pid" -f json
 ctl_ok 'without it: direct mode' --mode inline deactivate "$pid"
 ctl_ok 'without it: list' list
-like "$out" "(^|[^0-9])${pid}[^0-9]" 'it is in the list'
-ok 'its threads are its own again' within 60 alone
-ok 'and go on' within 60 beats "$(($(tests/drivers/photo board "$T/board.$pid" | jq '.beats | max') + 2))"
+like "$out" "(^|[^0-9])${pid}[^0-9]" 'it is listed'
+ok 'its threads are no longer traced' within 60 alone
+ok 'its threads go on' within 60 beats "$(($(tests/drivers/photo board "$T/board.$pid" | jq '.beats | max') + 2))"
 stop_target "$pid"
 
 # --- frozen -------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ frozen()
 	ctl_fails 8 'cgroup_frozen thaw' "$5: in direct mode, too" --mode inline activate "$pid"
 	echo "$4" >"$control"
 	assert_untouched "$pid" "$5: untouched, once it is thawed"
-	ctl_ok "$5: then it can be worked on" activate "$pid"
+	ctl_ok "$5: then activate works" activate "$pid"
 	assert_untouched "$pid" "$5: and is untouched"
 	echo "$pid" >"$home/cgroup.procs"
 	within 60 rmdir "$group"
@@ -154,7 +154,7 @@ if unshare -p -f --mount-proc sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/
 	# The steps before the tracer attaches: look at the target, create the tracer, open the
 	# memory, attach.
 	for call in socketpair setsid setpriority ptrace; do
-		ok "the pid is another's before $call: left alone" "${reused[@]}" "$CTL" "$VICTIMS/idle" "$call"
+		ok "the pid is reused before $call: left alone" "${reused[@]}" "$CTL" "$VICTIMS/idle" "$call"
 	done
 	# The control: nobody checks that it is still the same program. This takes luck.
 	for ((i = 0; i < 20 && ${#LONG} > 0; i++)); do
@@ -163,14 +163,14 @@ if unshare -p -f --mount-proc sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/
 	done
 	[ -z "$LONG" ] || like "$(<"$T/driven.err")" '^the new process was touched' 'a careless run is noticed'
 else
-	skip 'pids cannot be chosen here' 'a pid that means another process'
+	skip 'pids cannot be chosen here' 'a reused pid'
 fi
 
 # --- a pending cancellation ---------------------------------------------------------------
 
-driven 'pthread_cancel is pending: it comes when it would have come' \
+driven 'pthread_cancel is pending: it acts when it would have acted' \
 	cancel "$CTL" "$VICTIMS/death" defer "$rounds" "$T"
-driven 'pthread_cancel is pending, asynchronous, and switched off: the same' \
+driven 'pthread_cancel is pending, asynchronous and disabled: the same' \
 	cancel "$CTL" "$VICTIMS/death" disable "$rounds" "$T"
 
 # The rest takes a long time, or luck.
@@ -187,7 +187,7 @@ if [ -n "$LONG" ]; then
 	driven "tracer and controller stopped, $rounds times: the target goes on" \
 		stops "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T"
 	like "$(json '.hit > 0 and ([to_entries[] | select(.key | test("^tracer [89]"))] | length > 0)' "$T/driven")" \
-		true 'some of these while it was traced, and some runs failed for it'
+		true 'some of these while it was traced, so that some runs failed'
 	assert_untouched "$pid" 'after that it is as it was'
 fi
 

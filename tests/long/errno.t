@@ -12,7 +12,7 @@ start_failing
 loop_commands
 loop threads threads PID
 loop stats stats PID
-ctl_ok 'nobody else profiles it' deactivate "$pid"
+ctl_ok 'profiling is turned off' deactivate "$pid"
 loop record record PID -d 10ms -o OUT
 like "$runs" '^[1-9][0-9]{3,}$' 'there were faults'
 diag "$runs faults in all"

@@ -24,7 +24,7 @@ fault_loop()
 
 	shift 2
 	tests/drivers/fault-loop "$CTL" "$pid" "$T/board.$pid" "$T" "$fault" "$calls" "$@" >"$T/loop" 2>"$T/loop.err"
-	is $? 0 "$name: the victim whole after each fault"
+	is $? 0 "$name: the victim is intact after each fault"
 	diag "$(<"$T/loop")" "$(<"$T/loop.err")"
 	some=$(json .faults "$T/loop")
 	faults=$((faults + ${some:-0}))

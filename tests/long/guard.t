@@ -73,8 +73,8 @@ if make_group 256; then
 	is "$ended $(($(oom_kills) - before))" '137 1' 'control: without a guard it is killed'
 	before=$(oom_kills)
 	guarded 100 "$times"
-	is "$caught" "$times" 'at 100 MiB/s: a profile of each, whole, with who it was' || diag "$(cat "$T/missed" "$T/oom.err")"
-	is "$(($(oom_kills) - before))" "$times" 'at 100 MiB/s: it was the kernel who killed'
+	is "$caught" "$times" 'at 100 MiB/s: each has a complete profile with the culprit' || diag "$(cat "$T/missed" "$T/oom.err")"
+	is "$(($(oom_kills) - before))" "$times" 'at 100 MiB/s: the kernel killed them'
 	# At full speed (0), a thread is nearly always in memset(3), where it cannot be borrowed.
 	for how in 200 400 '400 rest' 0 '0 rest'; do
 		guarded "$how" "$times"
@@ -106,11 +106,11 @@ kill_one()
 	kill_guard
 	# shellcheck disable=SC2086 # pids
 	[ -z "$helpers" ] || kill -KILL $helpers 2>/dev/null
-	within 120 none_works || result 1 'what works for a guard ends'
+	within 120 none_works || result 1 'the helpers of a guard end'
 	[ ! -e "/run/jeprof-ctl/$pid" ] || left=$((left + 1))
 	run_ctl undo "$pid" --json
 	[ "$status" -eq 0 ] || result 1 'undo' || diag "$err"
-	! grep -q '^TracerPid:.[^0]' "/proc/$pid/status" || result 1 'it is traced'
+	! grep -q '^TracerPid:.[^0]' "/proc/$pid/status" || result 1 'it is not traced'
 	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = false ] || result 1 'profiling is off again'
 	[ ! -e "/run/jeprof-ctl/$pid" ] || result 1 'no journal is left'
 }
@@ -131,7 +131,7 @@ storm 'record 300ms' no 5
 storm 'record 300ms' yes 5
 snapshot "$pid"
 storm 'record 300ms' no "$times"
-is "$left" 0 'killed while it records: all is put back without us'
+is "$left" 0 'killed while it records: all is restored without undo'
 assert_untouched "$pid" 'killed while it records: untouched'
 storm 'record 300ms' yes "$times"
 diag "killed with its helpers: $worked were at work, and undo put $left back"
@@ -139,9 +139,9 @@ ok 'killed with its helpers: some were at work' test "$worked" -gt 0
 assert_untouched "$pid" 'killed with its helpers: untouched'
 storm dump no "$times"
 storm dump yes "$times"
-is "$left" 0 'killed while it dumps: nothing to put back'
+is "$left" 0 'killed while it dumps: nothing to restore'
 assert_untouched "$pid" 'killed while it dumps: untouched'
-ctl_ok 'it can be worked on' dump "$pid" -o "$T/last.heap"
+ctl_ok 'a dump works afterwards' dump "$pid" -o "$T/last.heap"
 assert_untouched "$pid" 'at the end'
 
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target whose answers are random: huge, negative, endless, at addresses that do not exist, with
 # bytes changed in profiles and statistics. There are a thousand rounds, each with the next command:
-# each ends by itself and in time, with one of its exit statuses, and prints nothing that a terminal
-# would obey. With LONG, there are a thousand rounds of each command.
+# each ends by itself and in time, with one of its exit statuses, and prints no control characters.
+# With LONG, there are a thousand rounds of each command.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -56,17 +56,17 @@ for ((i = 0; i < rounds; i++)); do
 	fi
 	if [ "$(cat "$T/out" "$T/err" | LC_ALL=C tr -d '[:print:]\n\t\200-\377' | wc -c)" -ne 0 ]; then
 		odd=$((odd + 1))
-		diag "round $i: $command: prints what a terminal obeys"
+		diag "round $i: $command: prints control characters"
 	fi
 	kill -0 "$pid" 2>/dev/null || start "$i"
 done
 for status in "${!seen[@]}"; do
 	diag "exit status $status: ${seen[$status]} times"
 done
-is "$bad" 0 "$rounds rounds: each has a status of its own"
+is "$bad" 0 "$rounds rounds: each exit status is one of ours"
 is "$late" 0 "$rounds rounds: each ends in time"
-is "$broken" 0 "$rounds rounds: no process of ours was ended, nor found at fault"
-is "$odd" 0 "$rounds rounds: nothing that a terminal obeys"
+is "$broken" 0 "$rounds rounds: no process of ours was killed, or found at fault"
+is "$odd" 0 "$rounds rounds: no control characters"
 # The control: if no lie got past the checks, or each did, the test would show nothing.
 ok 'control: some commands succeed all the same' test "$served" -gt $((rounds / 20))
 ok 'control: some do not' test "$served" -lt $((rounds * 19 / 20))

@@ -23,18 +23,18 @@ of()
 judged '' idle busy stacks_coroutine
 for program in busy 'stacks coroutine'; do
 	like "$(of "$program" refused)" '^[1-9]' "$program: some are refused" || diag "$(<"$T/tables")"
-	is "$(of "$program" justified)" "$(of "$program" refused)" "$program: all of them rightly" || diag "$(<"$T/tables")"
+	is "$(of "$program" justified)" "$(of "$program" refused)" "$program: all of them justified" || diag "$(<"$T/tables")"
 done
 for program in idle busy; do
 	like "$(of "$program" borrowed)" '^[1-9]' "$program: some are borrowed" || diag "$(<"$T/tables")"
-	is "$(of "$program" 'of them wrongly')" 0 "$program: none of them wrongly" || diag "$(<"$T/tables")"
+	is "$(of "$program" 'of them wrongly')" 0 "$program: none of them by mistake" || diag "$(<"$T/tables")"
 done
 
 # The controls: wrong verdicts are detected.
 judged refused idle
 like "$(of idle 'not justified')" '^[1-9]' 'control: refused without a reason' || diag "$(<"$T/tables")"
 # Even an idle program allocates now and then.
-ok 'control: hardly any of them rightly' test "$(($(of idle justified) * 20))" -lt "$(of idle refused)" ||
+ok 'control: hardly any of them justified' test "$(($(of idle justified) * 20))" -lt "$(of idle refused)" ||
 	diag "$(<"$T/tables")"
 judged safe busy
 like "$(of busy 'of them wrongly')" '^[1-9]' 'control: called safe in the middle of malloc' || diag "$(<"$T/tables")"

@@ -17,7 +17,7 @@ assert_untouched "$pid" 'before the first kill'
 # after each kill.
 tests/drivers/kill-storm "$CTL" "$pid" "$T/board.$pid" "$kills" "$T" >"$T/storm" 2>"$T/storm.err"
 status=$?
-is "$status" 0 "$kills kills: the target alive, not traced, whole, correct after each" ||
+is "$status" 0 "$kills kills: the target is alive, not traced, intact and correct after each" ||
 	diag "$(<"$T/storm")" "$(tail -n 20 "$T/storm.err")"
 diag "$(<"$T/storm")"
 like "$(json '.while_stopped + .while_working' "$T/storm")" '^[1-9]' 'some hit while the target was worked on'

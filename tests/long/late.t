@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A call that does not return in time: a dump waits for a lock, which a thread of the program holds
-# while it writes a dump of its own into a pipe that nobody reads. We leave, and report the state of
-# the call; the call ends by itself when it can.
+# while it writes a dump of its own into a pipe that nobody reads. We detach, and report the state
+# of the call; the call ends by itself when it can.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -43,10 +43,10 @@ snapshot "$pid"
 hold
 ctl_fails 9 'call_goes_on call_late look_at_it' \
 	'a call that waits too long' --timeout 4s dump "$pid" -o "$T/late.heap"
-ok 'no file is left of it' test ! -e "$T/late.heap"
+ok 'no file is left' test ! -e "$T/late.heap"
 ok 'nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
 is "$(threads)" 3 'the call is still waiting'
-let_go 'let go'
+let_go 'timed out'
 
 hold
 "$CTL" "${patient[@]}" --timeout 6s dump "$pid" -o "$T/late.heap" >/dev/null 2>"$T/err" &
@@ -56,13 +56,13 @@ kill -STOP "$pid"
 wait "$ctl"
 is $? 9 'a program that is stopped meanwhile'
 like "$(<"$T/err")" "$pid was stopped in the middle of a call, which it will finish on its own.*kill -CONT $pid" \
-	'is named as the cause, with the fix'
-is "$(awk '/^State:/ { print $2 }' "/proc/$pid/status")" T 'it is stopped still'
+	'the cause is reported, with the fix'
+is "$(awk '/^State:/ { print $2 }' "/proc/$pid/status")" T 'it is still stopped'
 kill -CONT "$pid"
 let_go 'continued'
 
 assert_untouched "$pid"
 ctl_ok 'the next dump' dump "$pid" -o "$T/next.heap"
-is "$(stacks_of "$T/next.heap" | wc -l)" "$(stacks_of "$T/own.heap" | wc -l)" 'with all stacks'
+is "$(stacks_of "$T/next.heap" | wc -l)" "$(stacks_of "$T/own.heap" | wc -l)" 'it has all stacks'
 
 done_testing

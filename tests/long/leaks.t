@@ -98,21 +98,21 @@ is "$(json ".difference.functions[0] | (.growth - $blocks * 1024 | fabs) < 6 * .
 	'a known amount: estimated within its own error' || diag "$(json '.difference.functions[0]')"
 ctl_ok 'diff of the two' diff "$T/known.base.heap" "$T/known.heap"
 like "$out" '\* +\+[0-9.]+M .* forget_blocks' 'diff: the function grew'
-like "$out" "forget_blocks \(leaky.c:$line\) < main \(leaky.c:" 'diff: and from where it was called'
+like "$out" "forget_blocks \(leaky.c:$line\) < main \(leaky.c:" 'diff: and its caller'
 ctl_ok 'diff -f folded' diff "$T/known.base.heap" "$T/known.heap" -f folded
 like "$(grep -c 'main;forget_blocks [0-9]*$' "$T/out")" '^1$' 'diff -f folded: the stack'
 is "$(awk '/;forget_blocks [0-9]+$/ { if (($NF - 20480000) ^ 2 < 4e12) n++ } END { print n + 0 }' "$T/out")" 1 'diff -f folded: its bytes'
 ctl_ok 'diff -f svg' diff "$T/known.base.heap" "$T/known.heap" -f svg
-like "$out" ': growth of inuse_space [0-9.]+M(<|; what shrank, by [0-9.]+K?,)' 'diff -f svg: says what it is of'
+like "$out" ': growth of inuse_space [0-9.]+M(<|; what shrank, by [0-9.]+K?,)' 'diff -f svg: the title'
 ctl_ok 'diff -f svg, of less' diff "$T/known.heap" "$T/known.base.heap" -f svg
-like "$out" ': growth of inuse_space [0-9.]+K?; what shrank, by [0-9.]+M, is not shown' 'diff -f svg, of less: says so'
+like "$out" ': growth of inuse_space [0-9.]+K?; what shrank, by [0-9.]+M, is not shown' 'diff -f svg, of less: the title'
 ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
 ctl_fails 10 output_exists 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 run_ctl diff "$T/known.base.heap" "$T/known.heap" -f svg --json
 is "$status $(json .error.code)" '2 usage' 'diff -f with --json'
 ctl_fails 2 'format_unknown available_formats' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
-like "$err" 'unknown format wood.*pprof' 'diff: an unknown format: is named, and what there is'
+like "$err" 'unknown format wood.*pprof' 'diff: an unknown format: named, with the known ones'
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'
@@ -134,7 +134,7 @@ ctl_ok 'no leak: leaks' leaks "$T"/none.*heap --json
 is "$(json '[(.leaks | length), .profiles >= 12, .tested >= 1] | tostring')" '[0,true,true]' 'no leak: none is reported' ||
 	diag "$out"
 ctl_ok 'no leak, for people' leaks "$T"/none.*heap
-like "$out" '^nothing is certain to leak, among [0-9]+ stacks? and what they have in common, in [0-9]+ profiles' 'no leak, for people: said so'
+like "$out" '^nothing is certain to leak, among [0-9]+ stacks? and what they have in common, in [0-9]+ profiles' 'no leak, for people: it is reported'
 assert_untouched "$pid" 'no leak: untouched'
 stop_target "$pid"
 
@@ -164,10 +164,10 @@ cp "$T/out" "$T/thrice"
 ctl_ok 'a leak, each profile once' leaks "$T"/leak.*heap --limit 1G --json
 ok 'a profile counts once' cmp "$T/thrice" "$T/out"
 ctl_ok 'few profiles' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap"
-like "$err" 'take 6 or more' 'few profiles: said so'
-unlike "$out" 'confidence' 'few profiles: not how sure'
+like "$err" 'take 6 or more' 'few profiles: a warning'
+unlike "$out" 'confidence' 'few profiles: no confidence'
 ctl_ok 'few profiles, in JSON' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap" --json
-like "$(json .warning)" 'take 6 or more' 'few profiles, in JSON: said so'
+like "$(json .warning)" 'take 6 or more' 'few profiles, in JSON: a warning'
 is "$(json '[.confidence, .dispersion >= 1] | tostring')" '[null,true]' 'few profiles, in JSON: no confidence'
 is "$(json .warning "$T/thrice")" null 'enough profiles: no warning'
 stop_target "$pid"
@@ -190,9 +190,9 @@ stop_target "$pid"
 
 # --- simulated programs, whose leaks are known: the table of doc/leaks.md ---
 tests/drivers/leak-trials table "$CTL" 200 >"$T/table" 2>"$T/err" || diag "$(<"$T/err")"
-ok 'of 200 with a leak, 160 are found, and 3 at most are wrong' awk -F'|' '$2 ~ /with a leak/ {
+ok 'of 200 with a leak, 160 are found, and at most 3 are wrong' awk -F'|' '$2 ~ /with a leak/ {
 	exit !($4 >= 160 && $6 <= 3) }' "$T/table" || diag "$(<"$T/table")"
-ok 'of 200 without, 2 at most are said to leak' awk -F'|' '$2 ~ /without/ { exit !($6 <= 2) }' "$T/table" ||
+ok 'of 200 without, at most 2 are reported to leak' awk -F'|' '$2 ~ /without/ { exit !($6 <= 2) }' "$T/table" ||
 	diag "$(<"$T/table")"
 
 # --- profiles that cannot be compared ---
@@ -201,11 +201,11 @@ ctl_fails 1 of_another_program 'profiles of two programs: diff' diff "$T/leak.he
 ctl_fails 1 of_another_process 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
 ctl_fails 1 of_another_process 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
 ctl_fails 1 too_few_profiles 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
-like "$err" 'at least 3 profiles' 'one profile three times: how many it takes'
-ctl_fails 1 'in_file file_unopened' 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
-like "$err" "$T/nowhere: cannot open it: No such file" 'a file that is not there: is named'
-ctl_fails 1 'in_file profile_malformed' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
-like "$err" 'tests/target/leaky\.c: line 1' 'a file that is no profile: is named'
+like "$err" 'at least 3 profiles' 'one profile three times: the minimum is named'
+ctl_fails 1 'in_file file_unopened' 'a file that does not exist' diff "$T/leak.heap" "$T/nowhere"
+like "$err" "$T/nowhere: cannot open it: No such file" 'a file that does not exist: it is named'
+ctl_fails 1 'in_file profile_malformed' 'a file that is not a profile' diff "$T/leak.heap" tests/target/leaky.c
+like "$err" 'tests/target/leaky\.c: line 1' 'a file that is not a profile: it is named'
 ctl_fails 2 argument_missing 'diff needs two files' diff "$T/leak.heap"
 
 done_testing

@@ -11,6 +11,6 @@ status=$?
 is "$status" 0 "exit, exec and kill, $rounds times each: true exit statuses, nothing left behind"
 [ "$status" -eq 0 ] || diag "$(<"$T/life.err")"
 diag "$(<"$T/life")"
-like "$(<"$T/life")" '(exit|kill|exec) [89]' 'some ended while they were worked on'
+like "$(<"$T/life")" '(exit|kill|exec) [89]' 'some ended in the middle of an injection'
 
 done_testing

@@ -67,7 +67,7 @@ snapshot "$pid"
 for mode in thread inline; do
 	is_left_alone 'no unwind information' \
 		"a thread that is always in the allocator is left alone ($mode)" activate "$pid" --timeout 2s --mode "$mode"
-	unlike "$err" ' in 0 attempts' "it was tried ($mode)"
+	unlike "$err" ' in 0 attempts' "there were attempts ($mode)"
 done
 assert_untouched "$pid" 'inside: untouched'
 stop_target "$pid"
@@ -80,7 +80,7 @@ for victim in 'busy 3' 'busy-static 2'; do
 	start_victim "$musl/"$victim
 	snapshot "$pid"
 	tests/drivers/kill-storm "$CTL" "$pid" "$T/board.$pid" "$kills" "$T" >"$T/storm" 2>"$T/storm.err"
-	is $? 0 "$victim: $kills kills: the target alive, not traced, whole, correct after each" ||
+	is $? 0 "$victim: $kills kills: the target alive, not traced, intact, correct after each" ||
 		diag "$(<"$T/storm")" "$(tail -n 20 "$T/storm.err")"
 	diag "$(<"$T/storm")"
 	like "$(json '.while_stopped + .while_working' "$T/storm")" '^[1-9]' "$victim: some hit while it was worked on"
@@ -104,7 +104,7 @@ launcher=$pid
 pid=$(tests/drivers/photo ready "$T/child")
 ctl_ok 'job control: activate' activate "$pid"
 tests/drivers/job-control "$CTL" "$pid" "$T/child" "$T/board.$launcher" $((10 * scale)) "$T" >"$T/jobs" 2>"$T/jobs.err"
-is $? 0 'stopped while it was worked on: stopped then, and seen once' || diag "$(<"$T/jobs.err")"
+is $? 0 'stopped while it was worked on: it stops, which is seen once' || diag "$(<"$T/jobs.err")"
 stop_target "$launcher"
 
 # --- a pending cancellation in a thread that has disabled it ----------------------------------
@@ -123,7 +123,7 @@ reserved()
 }
 is "$(reserved)" 0 'a cancellation is pending: it is not cancelled yet'
 printf '\1' | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
-ok 'a cancellation is pending: it comes when it is enabled' within 60 eval '[ "$(reserved)" = 2 ]'
+ok 'a cancellation is pending: it acts when it is enabled' within 60 eval '[ "$(reserved)" = 2 ]'
 stop_target "$pid"
 
 # --- seccomp ------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ calls=(clone membarrier mmap mprotect memfd_create open write getppid close_rang
 fences()
 {
 	tests/drivers/fence-storm "$CTL" "$musl/walled" 1 "$T" "$@" >"$T/walls" 2>"$T/walls.err"
-	is $? 0 "$1: the target is whole after all" || diag "$(<"$T/walls.err")"
+	is $? 0 "$1: the target is intact after all of them" || diag "$(<"$T/walls.err")"
 }
 refused()
 {
@@ -140,7 +140,7 @@ refused()
 }
 for action in kill-process trap; do
 	fences "$action" "${calls[@]}"
-	is "$(refused activate)" 'mmap rt_sigprocmask' "$action: activate works, but where its calls hurt"
+	is "$(refused activate)" 'mmap rt_sigprocmask' "$action: activate works, unless its own calls do harm"
 	is "$(refused dump)" "${calls[*]}" "$action: dump is refused"
 	is "$(jq -r '. as $w | select($w.dump.said | contains(" " + ($w.wall | sub(".* "; "")) + "(2)")) | .wall' "$T/walls" | wc -l)" \
 		"${#calls[@]}" "$action: the refusal names the call"
@@ -173,7 +173,7 @@ for kind in altstack altstack-within altstack-thread deep-main given-stack near-
 		is_left_alone '' "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
 	done
 	assert_untouched "$pid" "$kind: untouched"
-	ok "$kind: the canaries live" clean
+	ok "$kind: the canaries are intact" clean
 	stop_target "$pid"
 	start_victim "$musl/stacks" "$kind" idle
 	snapshot "$pid"

@@ -36,14 +36,14 @@ strace -f -qq -o "$T/trace" -e trace=ptrace -e inject=ptrace:delay_enter=1300000
 	"$CTL" "${patient[@]}" status "$pid" >"$T/out" 2>"$T/err" </dev/null &
 ctl=$!
 own "$ctl"
-ok 'a thread is kept' within 60 is_held
+ok 'a thread is held' within 60 is_held
 wait "$ctl"
 status=$?
 err=$(<"$T/err")
 [[ $status == [089] ]]
-is $? 0 'a thread that is kept for long: the exit status' || diag "exit $status, $err"
+is $? 0 'a thread that is held for long: the exit status' || diag "exit $status, $err"
 diag "exit $status, $err"
-assert_untouched "$pid" 'a thread that is kept for long: untouched'
+assert_untouched "$pid" 'a thread that is held for long: untouched'
 stop_target "$pid"
 
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two commands on one target: one works, the other reports that the target is busy, or waits if
-# told.
+# Two commands on one target: one works, the other reports that the target is busy, or waits on
+# request.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -30,9 +30,9 @@ hold_up()
 }
 
 hold_up 3000000
-ctl_fails 7 'locked_by wait_for_other' 'the second one is told that the first is at work' \
+ctl_fails 7 'locked_by wait_for_other' 'the second one reports that the first is at work' \
 	deactivate "$pid"
-like "$err" "working on process $pid: process [0-9]+ \(jeprof-ctl\)" 'and who it is'
+like "$err" "working on process $pid: process [0-9]+ \(jeprof-ctl\)" 'and names it'
 wait "$held"
 is $? 0 'the first one ends well'
 assert_untouched "$pid" 'after the refusal'
@@ -65,12 +65,12 @@ for ((i = 0; i < rounds; i++)); do
 		esac
 	done
 done
-is "$other" 0 "$rounds pairs at once: each one works or is busy" || diag "$(cat "$T"/[ab].err)"
+is "$other" 0 "$rounds pairs at once: each command works or is busy" || diag "$(cat "$T"/[ab].err)"
 ok 'in each pair one worked' test "$won" -ge "$rounds"
 diag "$won worked, $busy were told that the target is busy"
 assert_untouched "$pid" 'after the pairs'
 
-ok 'a dump came out' is_profile "$T/pair.heap"
+ok 'there is a dump' is_profile "$T/pair.heap"
 
 # A tracer of another kind keeps its target; --wait waits for that one as well.
 "$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
@@ -78,7 +78,7 @@ tracer=$!
 own "$tracer"
 within 60 test -s "$T/tracer.out"
 ctl_fails 7 process_traced 'another tracer is named' activate "$pid"
-like "$err" "process $tracer \(tracer\)" 'by its pid and name'
+like "$err" "process $tracer \(tracer\)" 'with its pid and name'
 (
 	sleep 1
 	kill -TERM "$tracer"

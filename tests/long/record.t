@@ -13,14 +13,14 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 export MALLOC_CONF=$PROF
 start_victim leaky
 on_terminal 130 -d 3s
-like "$(<"$T/tty130")" "\\[#+\\.+\\] [12]s left, $first, $rss" 'a bar on a terminal, filled in part'
+like "$(<"$T/tty130")" "\\[#+\\.+\\] [12]s left, $first, $rss" 'a bar on a terminal, partly filled'
 on_terminal 131 -d 2s --interval 300ms
 like "$(<"$T/tty131")" "[12]s left, $now, $rss" 'a series on a terminal: what is allocated'
 on_terminal 132 -d 7s
 like "$(<"$T/tty132")" "[12]s left, $now, $rss" 'a longer record on a terminal: what is allocated'
-like "$(<"$T/tty132")" 'stopped one thread at a time, 4 times' 'which takes a stop'
-ctl_ok 'a longer record that nobody looks at' record "$pid" -d 7s -o "$T/unseen.heap"
-like "$err" 'stopped one thread at a time, 3 times' 'takes none'
+like "$(<"$T/tty132")" 'stopped one thread at a time, 4 times' 'which takes one more stop'
+ctl_ok 'a longer record without a terminal' record "$pid" -d 7s -o "$T/unseen.heap"
+like "$err" 'stopped one thread at a time, 3 times' 'takes no more stops'
 stop_target "$pid"
 
 # storm KILLS NAME: kill `record` at random moments; undo must restore everything

@@ -26,9 +26,9 @@ explained()
 	before=$(vm_rss)
 	run_ctl explain "$pid" --json
 	after=$(vm_rss)
-	is "$status $(json '[.parts[]] | add')" "0 $(json .rss_bytes)" "$1: explain: its parts are all of it"
+	is "$status $(json '[.parts[]] | add')" "0 $(json .rss_bytes)" "$1: explain: its parts add up"
 	rss=$(json .rss_bytes)
-	ok "$1: explain: as VmRSS has it" test "$rss" -ge "$(((before < after ? before : after) * 49 / 50))" -a \
+	ok "$1: explain: it agrees with VmRSS" test "$rss" -ge "$(((before < after ? before : after) * 49 / 50))" -a \
 		"$rss" -le "$(((before > after ? before : after) * 51 / 50))" || diag "$rss, $before to $after"
 	explained+=("$(jq -r --arg n "$1" '[$n, .rss_bytes, .parts.allocated, .parts.anonymous, .anonymous_max_bytes,
 		.advice[0].message] | map(tostring) | join("|")' "$T/out")")
@@ -63,8 +63,8 @@ for ((i = 0; i < rounds; i++)); do
 	odd+=$(json '.threads[].reason | select(. != null and contains("custom stack"))')
 	asked+=" $(json '.threads[] | select(.name | startswith("Thread-")).thread.allocated | select(. != null)')"
 done
-is "$odd" '' 'java: threads: none is on a stack that is not known'
-like "$asked" '[0-9]' 'java: threads: those of the program are asked'
+is "$odd" '' 'java: threads: none is on an unknown stack'
+like "$asked" '[0-9]' 'java: threads: those of the program are queried'
 ok 'java: threads: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 goes_on java-threads
 

@@ -40,7 +40,7 @@ accuracy()
 			far_by "$got" "$mb" && far=$((far + 1)) && diag "run $run: $name: $got, $((mb << 20)) in fact"
 		done
 		got=$(bytes_of "$T/run.heap" churn_blocks)
-		[ "$got" = 0 ] || result 1 "$1: run $run: what was freed lives: $got"
+		[ "$got" = 0 ] || result 1 "$1: run $run: what was freed counts as live: $got"
 		for name in leak_blocks churn_blocks replace_cached; do
 			got=$(bytes_of "$T/run.heap" "$name" --alloc-space)
 			figures=$((figures + 1))
@@ -49,7 +49,7 @@ accuracy()
 		tell free
 	done
 	# Of 160 figures, four exceed three standard errors in one of 1,000 tries.
-	ok "$1: of $figures figures $far are further from the truth than three standard errors" test "$far" -le 4
+	ok "$1: $far of $figures figures are off by more than three standard errors" test "$far" -le 4
 }
 
 # storm: start and end threads, free across threads, and fork, forever
@@ -95,8 +95,8 @@ many()
 	kill -0 "$(beat 2)" 2>/dev/null && tell reap
 	[ "$(beat 3)" = 0 ] || result 1 "$1: a child ended with $(beat 3)"
 	tell churn 1
-	ok "$1: it lives, after it was killed $killed times" kill -0 "$pid"
-	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has left"
+	ok "$1: it is alive after $killed kills" kill -0 "$pid"
+	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has detached"
 	is "$(blocks_of "$pid")" 1 "$1: one mapping stays"
 	board_failed=$(word 40)
 	is "$board_failed" 0 "$1: no call of it failed"

@@ -15,7 +15,7 @@ storm()
 {
 	tests/drivers/fence-storm "$CTL" "$VICTIMS/walled" "$1" "$T" "${@:2}" >"$T/walls" 2>"$T/walls.err"
 	status=$?
-	is "$status" 0 "$2: the target is whole after all, $1 kills for each of $(($# - 2)) filters among it" ||
+	is "$status" 0 "$2: the target is intact after all, including $1 kills for each of $(($# - 2)) filters" ||
 		diag "$(<"$T/walls.err")"
 }
 
@@ -38,9 +38,9 @@ refused()
 # --- filters that kill: a command that might make the call is refused, and no other ---
 for action in kill-process kill-thread trap; do
 	storm "$kills" "$action" "${calls[@]}"
-	is "$(unexplained '.')" '' "$action: each refusal says why, and the way out"
-	is "$(refused activate)" 'mmap rt_sigprocmask' "$action: activate works, but where its calls hurt"
-	is "$(refused deactivate)" 'mmap rt_sigprocmask' "$action: deactivate, too"
+	is "$(unexplained '.')" '' "$action: each refusal has a cause and a fix"
+	is "$(refused activate)" 'mmap rt_sigprocmask' "$action: activate works, unless its own calls do harm"
+	is "$(refused deactivate)" 'mmap rt_sigprocmask' "$action: the same for deactivate"
 	is "$(refused dump)" "${calls[*]}" "$action: dump is refused"
 	is "$(jq -r '. as $w | select($w.dump.said | contains(" " + ($w.wall | sub(".* "; "")) + "(2)")) | .wall' "$T/walls" | wc -l)" \
 		"${#calls[@]}" "$action: the refusal names the call"
@@ -49,7 +49,7 @@ done
 # --- filters that make calls fail ---
 for action in eperm enosys; do
 	storm "$kills" "$action" "${calls[@]}"
-	is "$(unexplained '.')" '' "$action: each refusal says why, and the way out"
+	is "$(unexplained '.')" '' "$action: each refusal has a cause and a fix"
 	is "$(refused activate)" '' "$action: activate works"
 	is "$(refused deactivate)" '' "$action: deactivate works"
 	diag "$action: dump is refused with: $(refused dump)"
@@ -84,7 +84,7 @@ wrap=()
 snapshot "$pid"
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all "$CTL" activate "$pid" 2>"$T/err"
 is $? 4 'a user: refused'
-like "$(<"$T/err")" 'CAP_SYS_ADMIN.*fix: .*root' 'a user: told why'
+like "$(<"$T/err")" 'CAP_SYS_ADMIN.*fix: .*root' 'a user: the cause is reported'
 assert_untouched "$pid" 'a user: untouched'
 
 # --- controls: the filters work; the call, or a careless injection, ends the target ---

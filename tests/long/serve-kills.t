@@ -34,7 +34,7 @@ for pid in "${victims[@]}"; do snapshot "$pid"; done
 before=$(left)
 
 tests/drivers/serve-kills "$CTL" "$T" "$kills" "${watched[@]}" >"$T/kills" 2>"$T/kills.log"
-is "$?" 0 "$kills kills: each target alive, not traced, as it was, and at work after each" || diag "$(tail -n 20 "$T/kills.log")"
+is "$?" 0 "$kills kills: each target is alive, not traced, unchanged and at work after each" || diag "$(tail -n 20 "$T/kills.log")"
 json '"\(.kills) kills, seed \(.seed): \(.killed)", "at: \(.at)", "answers: \(.answers)"' "$T/kills" | sed 's/^/# /'
 is "$(json '[.killed[]] | min * 4 >= max' "$T/kills")" true 'each of the four was killed'
 # The control: with wrong moments, few kills would hit.
@@ -45,14 +45,14 @@ done
 like "$(json '[.at | to_entries[] | select(.key | test("^(tracer|broker): traced")) | .value] | add' "$T/kills")" '^[1-9]' \
 	'control: some while a target was traced'
 like "$(json '.answers["200"]' "$T/kills")" '^[1-9]' 'control: clients were answered'
-is "$(json '.answers.slow // 0' "$T/kills")" 0 'and none waited for ever'
+is "$(json '.answers.slow // 0' "$T/kills")" 0 'and none waited forever'
 for pid in "${victims[@]}"; do
 	assert_untouched "$pid"
-	ctl_ok 'it can be worked on' dump "$pid" -o "$T/last.$pid.heap"
-	ok 'which is a profile' is_profile "$T/last.$pid.heap"
+	ctl_ok 'a dump works afterwards' dump "$pid" -o "$T/last.$pid.heap"
+	ok 'it is a profile' is_profile "$T/last.$pid.heap"
 	rm "$T/last.$pid.heap"
 	run_ctl undo "$pid" --json
-	is "$status" 0 'nothing is to be undone'
+	is "$status" 0 'undo succeeds'
 done
 is "$(left)" "$before" 'no file is left behind'
 ok 'the socket of the last one is gone' test ! -e "$T/kills.sock"
@@ -60,7 +60,7 @@ ok 'the socket of the last one is gone' test ! -e "$T/kills.sock"
 # --- control: leftovers of a kill are detected ---
 gdb -q -batch -ex 'call (int)dup(0)' -p "${victims[0]}" >"$T/gdb" 2>&1
 said=$(PHOTO_PATIENCE=1 tests/drivers/photo check "${victims[0]}" "$T/photo.${victims[0]}" 2>&1)
-like "$? $said" '^1 .*fd ' 'control: a target with a descriptor more is not as it was'
+like "$? $said" '^1 .*fd ' 'control: one more descriptor in a target is noticed'
 unset "photographed[${victims[0]}]"
 
 done_testing

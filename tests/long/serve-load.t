@@ -37,7 +37,7 @@ load()
 	json '"seed \(.seed), sent \(.sent), late by a second \(.late), statuses \(.statuses)"' "$T/load" | sed "s/^/# $name: /"
 	json '"before \(.before), after \(.after)"' "$T/load" | sed "s/^/# $name: /"
 	json '.by_kind | to_entries | sort_by(.key) | map("\(.key): \(.value)") | join(", ")' "$T/load" | sed "s/^/# $name: /"
-	is "$(json .idle_at_end "$T/load")" "$3" "$name: the idle ones are there at the end, and are answered"
+	is "$(json .idle_at_end "$T/load")" "$3" "$name: the idle connections are still open at the end, and are answered"
 	for kind in healthz list metrics sd status dump scrape; do
 		like "$(json ".by_kind[\"$kind 200\"]" "$T/load")" '^[1-9]' "$name: $kind: some are answered"
 	done
@@ -69,10 +69,10 @@ start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
 # A port accepts 512 connections, the owner's socket 1,024.
 BURSTS=1 load 'port' "$port:$token" 420
-like "$(json '.statuses["503"]' "$T/load")" '^[1-9]' 'port: of too many at once some are to come again'
+like "$(json '.statuses["503"]' "$T/load")" '^[1-9]' 'port: of too many at once, some are told to retry'
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'port: the target is untouched'; done
 load 'socket' "$T/all.sock" 1000
-is "$(said all 'front end exited|error=.*(died|malformed)')" 0 'nothing of ours ended early'
+is "$(said all 'front end exited|error=.*(died|malformed)')" 0 'no process of ours ended early'
 end_serve all
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'socket: the target is untouched'; done
 

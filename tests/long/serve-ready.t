@@ -16,6 +16,6 @@ within 180 eval "! kill -0 $serve"
 status=0
 wait "$serve" || status=$?
 is "$status" 1 'it ends'
-like "$(<"$T/main.err")" 'exited before it was ready \(signal Killed\)' 'and says why'
+like "$(<"$T/main.err")" 'exited before it was ready \(signal Killed\)' 'the cause is reported'
 
 done_testing

@@ -60,21 +60,21 @@ ctl_ok 'activate, for the first time' activate "$pid"
 kill -STOP "$pid"
 ok 'the target is stopped' within 60 stopped
 ctl_fails 8 target_stopped 'a stopped target is left alone' activate "$pid"
-ctl_fails 8 target_stopped 'and not used in direct mode' --mode inline get "$pid" prof.active
-ok 'it is stopped still' stopped
+ctl_fails 8 target_stopped 'nor used in direct mode' --mode inline get "$pid" prof.active
+ok 'it is still stopped' stopped
 ok 'its parent saw one stop' parent_sees '1 0 0'
 kill -CONT "$pid"
 ok 'its parent saw it go on' within 60 parent_sees '1 1 0'
 
 tests/drivers/job-control "$CTL" "$pid" "$T/child" "$parent" "$stops" "$T" >"$T/jobs" 2>"$T/jobs.err"
-is $? 0 "stopped $stops times while it was worked on: stopped then, and seen once" ||
+is $? 0 "stopped $stops times while it was worked on: it stops, which is seen once" ||
 	diag "$(<"$T/jobs.err")"
 diag "$(<"$T/jobs")"
 like "$(json .hit "$T/jobs")" '^[1-9]' 'some of these while it was traced'
 
 ctl_ok 'dump, after all that' dump "$pid" -o "$T/after.heap"
 kill -TSTP "$pid"
-ok 'stopped after the work, it is stopped' within 60 stopped
+ok 'stopped after the work: it stays stopped' within 60 stopped
 kill -CONT "$pid"
 is "$(within 60 parent_sees "$((stops + 2)) $((stops + 2)) 0" && echo seen)" seen \
 	"its parent saw all of that, and nothing else: $(parent_saw)"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# sites: how close it comes to the truth, what it takes, and that it leaves nothing behind, however
+# sites: how close it comes to the truth, what it costs, and that it leaves nothing behind, however
 # it ends.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -34,7 +34,7 @@ for run in $(seq 20); do
 	done
 done
 # Of 60 shares, one exceeds three standard errors in one of six tries.
-ok "of 60 shares $far are further from the truth than three standard errors" test "$far" -le 2
+ok "$far of 60 shares are off by more than three standard errors" test "$far" -le 2
 
 # --- killed at any time ---
 for i in $(seq 100); do
@@ -57,7 +57,7 @@ while kill -0 "$dear" 2>/dev/null; do
 done
 wait "$dear"
 is "$?" 8 'too much overhead: ends by itself'
-like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed: it was removed' 'and says so'
+like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed: it was removed' 'too much overhead: the cause is reported'
 assert_untouched "$pid" 'too much overhead: untouched'
 stop_target "$pid"
 

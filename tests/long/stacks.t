@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unusual stacks: of a signal handler on another stack, of a coroutine, of a thread with the
 # smallest stack or one that the program provides, at the end of a stack. We borrow another thread
-# or none; the canaries below those stacks stay.
+# or none; the canaries below those stacks stay intact.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -28,12 +28,12 @@ for kind in "${kinds[@]}"; do
 	snapshot "$pid"
 	for mode in thread inline; do
 		is_left_alone "$why" "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
-		[[ $kind != *coroutine ]] || like "$err" 'fix: trying again will not help' "$kind: no other try is advised ($mode)"
+		[[ $kind != *coroutine ]] || like "$err" 'fix: trying again will not help' "$kind: another try is not suggested ($mode)"
 	done
-	[[ $kind != *coroutine ]] || ctl_fails 8 'no_safe_moment another_try_will_not_help poke' "$kind: what would help" \
+	[[ $kind != *coroutine ]] || ctl_fails 8 'no_safe_moment another_try_will_not_help poke' "$kind: the fix is --mode poke" \
 		activate "$pid" --timeout 2s
 	assert_untouched "$pid" "$kind: untouched"
-	ok "$kind: the canaries live" clean
+	ok "$kind: the canaries are intact" clean
 	stop_target "$pid"
 
 	start_victim stacks "$kind" idle
@@ -57,7 +57,7 @@ for victim in stacks stacks-rjem.stripped; do
 done
 _RJEM_MALLOC_CONF=$MALLOC_CONF start_victim stacks-rjem.stripped handler
 snapshot "$pid"
-is_left_alone 'it may be in a signal handler' 'who waits in a handler is refused without symbols' \
+is_left_alone 'it may be in a signal handler' 'a thread in a handler is refused without symbols' \
 	activate "$pid" --timeout 2s
 assert_untouched "$pid" 'untouched in its handler'
 stop_target "$pid"

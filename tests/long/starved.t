@@ -38,7 +38,7 @@ if mkdir "$cpu" 2>/dev/null && echo 100000 >"$cpu/cpu.cfs_period_us" && echo 150
 	ok 'none of ours is left' within 60 eval "[ ! -s '$cpu/tasks' ]"
 	# A command may have switched something on that it could not switch off.
 	patient=(--max-pause 10s)
-	ctl_ok 'afterwards it works' deactivate "$pid"
+	ctl_ok 'deactivate works afterwards' deactivate "$pid"
 	assert_untouched "$pid"
 	stop_target "$pid"
 else
@@ -71,7 +71,7 @@ if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
 			end
 			is "$status" 9 'control: in state D for good: the exit status'
 			like "$err" "process $tracer\\) cannot be killed: .*state D, in [a-z_0-9]+\\)" \
-				'control: in state D for good: what it waits in is said'
+				'control: in state D for good: where it waits is reported'
 			unlike "$err" 'stays stopped' 'control: no thread was stopped'
 			echo THAWED >"$freezer/freezer.state"
 		fi

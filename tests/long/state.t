@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A thread in user mode with random data in all its registers, its flags and its red zone is
-# borrowed again and again, also by runs that are killed: nothing may change in its state, or in
+# borrowed again and again, even by runs that are killed: nothing may change in its state, or in
 # what the kernel keeps for it. ROUNDS sets how often (100; 2000 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -104,14 +104,14 @@ check rt_sigtimedwait memory "${of[1]}"
 # memory.
 ticking recv
 ctl_ok 'recv: a command that stops it once' deactivate "$pid"
-like "$err" 'the timeout of a system call was restarted 1 time' 'what it cost is said'
+like "$err" 'the timeout of a system call was restarted 1 time' 'the cost is reported'
 run_ctl deactivate "$pid" --json
 within 60 test "$(ticks "$pid" 0)" -ge 1
 run_ctl deactivate "$pid" --json
 is "$(json .prolonged)" 1 'and in JSON'
 within 60 test "$(ticks "$pid" 0)" -ge 2
 ctl_ok 'recv: status' status "$pid"
-like "$err" 'the timeout of a system call was restarted 1 time' 'recv: status: what it cost is said'
+like "$err" 'the timeout of a system call was restarted 1 time' 'recv: status: the cost is reported'
 stop_ticking "$pid"
 
 # --- a recording ---------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ done
 round "$anew" epoll_wait epoll_pwait2 recv io_pgetevents
 for pid in "${of[@]}"; do
 	late=$(ticks "$pid" 1)
-	ok 'control: waits made anew with their whole time are noticed' \
+	ok 'control: waits restarted with their full timeout are noticed' \
 		test "$late" -gt $((ms * 500)) -o "$(ticks "$pid" 0)" -lt $((seconds * 1000 / ms - 1)) ||
 		diag "$late us"
 	stop_ticking "$pid"

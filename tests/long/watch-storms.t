@@ -47,7 +47,7 @@ is "$(shown reader)" 1000 '1,000 dumps: 1,000 events' || diag "$(lost reader) lo
 is "$(lost reader)" 0 '1,000 dumps: none lost'
 is "$(seen reader .pid | uniq -c | awk '{ print $1 }' | uniq)" 125 '1,000 dumps: 125 of each process'
 is "$(seen reader 'select(.kind != "manual" or .ok != true or .source != "uprobe")' | wc -l)" 0 \
-	'1,000 dumps: each is what it was'
+	'1,000 dumps: each is described correctly'
 is "$(seen reader '"\(.pid) \(.file)"' | uniq | awk '{ print $2 }' | sort | paste -sd ' ')" \
 	"$(printf '%s\n' "$T"/storm.*.heap | sort | paste -sd ' ')" '1,000 dumps: each process has its file'
 for p in "${pids[@]}"; do
@@ -60,12 +60,12 @@ kill -STOP "$watcher"
 storm 5000
 kill -CONT "$watcher"
 end_watch still
-ok 'a reader that stands still: loses some' test "$(lost still)" -gt 0
-ok 'a reader that stands still: shows some' test "$(shown still)" -gt 0
-is $(($(shown still) + $(lost still))) $((5000 * processes)) 'a reader that stands still: every dump is shown or counted' ||
+ok 'a stopped reader: loses some' test "$(lost still)" -gt 0
+ok 'a stopped reader: shows some' test "$(shown still)" -gt 0
+is $(($(shown still) + $(lost still))) $((5000 * processes)) 'a stopped reader: every dump is shown or counted' ||
 	diag "$(shown still) shown, $(lost still) lost"
 like "$(tail -n 1 "$T/still.talk")" "$(shown still) dumps, 0 failed, $(lost still) lost" \
-	'a reader that stands still: the sum says so'
+	'a stopped reader: the summary has both numbers'
 for p in "${pids[@]}"; do
 	assert_untouched "$p"
 done
@@ -79,7 +79,7 @@ kill -KILL "$watcher"
 wait "$watcher" 2>/dev/null
 for p in "${pids[@]}"; do
 	# The kernel needs a moment for this while all of them dump without a pause.
-	ok 'a watch that is killed: the breakpoint goes' \
+	ok 'a watch that is killed: the breakpoint is removed' \
 		within 60 env PHOTO_PATIENCE=1 tests/drivers/photo check "$p" "$T/photo.$p"
 	assert_untouched "$p" 'a watch that is killed: untouched'
 done

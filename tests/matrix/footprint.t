@@ -29,13 +29,13 @@ adds()
 	start_victim "$folder/cramped" 2
 	snapshot "$pid"
 	before=$(kib VmSize)
-	is "$(kib VmPeak)" "$before" "$name: control: its largest size is the one it has"
+	is "$(kib VmPeak)" "$before" "$name: control: its peak size is its current size"
 	ctl_ok "$name" "$command" "$pid" --mode "$mode" "$@"
 	more=$(($(kib VmPeak) - before))
 	assert_untouched "$pid" "$name: untouched"
 	if [ "$mode" = thread ]; then
 		most=$(needed "$command" "$pid" --mode "$mode" "$@")
-		ok "$name: $more KiB more, and $most asked for" test "$more" -gt 0 -a "$more" -le "$most"
+		ok "$name: adds $more KiB, and $most are asked for" test "$more" -gt 0 -a "$more" -le "$most"
 	else
 		is "$more" 0 "$name: adds nothing"
 	fi

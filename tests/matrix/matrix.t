@@ -64,12 +64,12 @@ found()
 	esac
 	ctl_ok "$name: status" status "$pid" --json || return
 	is "$(json '[.jemalloc.found_by, .linkage, .prefix, .jemalloc.names] | join(" ")')" \
-		"$by $kind $prefix 204" "$name: what it is"
+		"$by $kind $prefix 204" "$name: how it was found"
 	is "$(json '.jemalloc | [.mallctl, .malloc_stats_print, .opt_prof, .prof_active, .prof_dump] | join(" ")')" \
 		"$(addresses "$twin" "$pid" "${prefix_of[$3]}"{mallctl,malloc_stats_print} \
-			je_{opt_prof,prof_active_state} prof_dump)" "$name: where it is"
+			je_{opt_prof,prof_active_state} prof_dump)" "$name: its addresses"
 	is "$(json '.jemalloc | ['"$(printf '.opt_%s,' "${options[@]}" | sed 's/,$//')"'] | join(" ")')" \
-		"$(addresses "$twin" "$pid" "${options[@]/#/je_opt_}")" "$name: where its options are"
+		"$(addresses "$twin" "$pid" "${options[@]/#/je_opt_}")" "$name: the addresses of its options"
 	is "$(json .jemalloc.prof_dump_file)" rdx "$name: the register of the dump's name"
 }
 
@@ -138,7 +138,7 @@ refuse()
 	ctl_fails 6 opt_prof_false "$1: no profiling" activate "$pid"
 	[ -n "$4" ] || return
 	ctl_ok "$1: get" get "$pid" arenas.narenas --json
-	is "$(json .mode)" inline "$1: in a thread of its own"
+	is "$(json .mode)" inline "$1: in one of its own threads"
 }
 
 export MALLOC_CONF=$PROF

@@ -12,12 +12,12 @@
 ok 'threads are made, and traced' timeout $((60 * SLOW)) sh -c '"$1" >"$2"' sh "$VICTIMS/births-musl" "$T/births"
 is "$(grep -c 'made: system call 60 ' "$T/births") $(grep -c 'maker: system call 56 ' "$T/births")" '3 3' \
 	'three of them are made, and end'
-is "$(grep UNKNOWN "$T/births")" '' 'no system call and no layout that is not known'
+is "$(grep UNKNOWN "$T/births")" '' 'no unknown system call or layout'
 like "$(<"$T/births")" 'known pthread_attr_t: .*known struct pthread: .*known cancellation: .*known signals: ' \
-	'the layouts were looked at'
+	'the layouts were checked'
 "$VICTIMS/births-musl" extra >"$T/births"
-like "$(<"$T/births")" 'UNKNOWN made: system call 102 ' 'control: a system call that is not known is reported'
-like "$(<"$T/births")" 'UNKNOWN cancellation: ' 'control: a field that is elsewhere is reported'
+like "$(<"$T/births")" 'UNKNOWN made: system call 102 ' 'control: an unknown system call is reported'
+like "$(<"$T/births")" 'UNKNOWN cancellation: ' 'control: a field at another offset is reported'
 
 # holders WHAT [ARGUMENTS...]: run the functions that take locks; leave the verdicts in $T/holders
 export HOLDERS_LIBRARY=$T/libempty.so
@@ -28,14 +28,14 @@ holders()
 }
 for which in holders-musl holders-musl-static; do
 	ok "$which: functions that take locks are run" holders "$which" || diag "$(<"$T/holders.err")"
-	is "$(grep UNKNOWN "$T/holders")" '' "$which: wherever a lock is held that we need, nobody is borrowed"
+	is "$(grep UNKNOWN "$T/holders")" '' "$which: no thread is borrowed while it holds a lock that we need"
 	is "$(grep -Ec '^known .* [1-9][0-9]* with a lock' "$T/holders" | awk '{ print ($1 >= 20) }')" 1 \
 		"$which: many do hold one" || diag "$(<"$T/holders")"
 done
 holders holders-musl
-is "$(grep '^absent' "$T/holders")" '' 'every function that is known is there'
+is "$(grep '^absent' "$T/holders")" '' 'every known function exists'
 holders holders-musl anywhere
-like "$(<"$T/holders")" 'UNKNOWN a call of pthread_create' 'control: who may be borrowed in such code is reported'
+like "$(<"$T/holders")" 'UNKNOWN a call of pthread_create' 'control: a thread that may be borrowed in such code is reported'
 
 # --- programs: shared, static and static-pie; with symbols and stripped --------------------
 
@@ -64,7 +64,7 @@ linkage()
 	snapshot "$pid"
 	ctl_ok "$name: list" list --json
 	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.linkage) \(.version[:5]) \(.config.prof) \(.opt.prof)"' "$T/out")" \
-		"$2 5.3.0 true true" "$name: list has it"
+		"$2 5.3.0 true true" "$name: it is listed"
 	ctl_ok "$name: status" status "$pid" --json
 	is "$(json .mode)" inline "$name: short calls are made in a borrowed thread"
 	[ "$3" = inline ] || ctl_ok "$name: a thread can be made" status "$pid" --mode thread
@@ -80,7 +80,7 @@ linkage()
 	like "$(json '.checks[] | select(.name == "conf.environment") | .detail')" 'MALLOC_CONF is "prof:true' \
 		"$name: its environment is read"
 	ctl_ok "$name: threads" threads "$pid" --json
-	is "$(json '.threads | length')" 2 "$name: threads has both"
+	is "$(json '.threads | length')" 2 "$name: threads lists both"
 	ctl_ok "$name: inline" deactivate "$pid" --mode inline
 	like "$(answer activate "$pid" --mode poke)" "^$5" "$name: poke"
 	ctl_ok "$name: deactivate" deactivate "$pid"
@@ -91,7 +91,7 @@ linkage()
 no_thread='1: this needs a helper thread, and no pthread_create was found'
 no_proof='8: the address of prof.active in .* is not known for certain'
 linkage idle shared thread yes yes
-is "$(nm "$musl/idle-static" | grep -c ' getppid$')" 0 'idle-static calls no getppid(2): its thread lives in another function'
+is "$(nm "$musl/idle-static" | grep -c ' getppid$')" 0 'idle-static calls no getppid(2): its thread runs in another function'
 linkage idle-static static thread yes yes
 linkage idle-static-pie static thread yes yes
 linkage idle-static.stripped static inline "$no_thread" "$no_proof"
@@ -108,7 +108,7 @@ cp "$T/whole.so" "$musl/libjemalloc.so.2"
 start_victim "$musl/idle-bare"
 snapshot "$pid"
 ctl_fails 1 'static_without_restorer poke' 'without signal handlers: refused, with the reason' activate "$pid"
-like "$err" 'musl' 'without signal handlers: which library'
+like "$err" 'musl' 'without signal handlers: the library is named'
 ctl_ok 'without signal handlers: poke' activate "$pid" --mode poke
 assert_untouched "$pid" 'without signal handlers: untouched'
 stop_target "$pid"

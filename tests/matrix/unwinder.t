@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jemallocs that take stacks in different ways: their code tells which way, and where taking a stack
+# jemallocs that take stacks in different ways: their code shows which way, and where taking a stack
 # would end the program, nothing starts sampling unasked.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -44,7 +44,7 @@ for version in 5.3.0 5.3.1; do
 	kill -CONT "$pid"
 	left "$version"
 
-	# The control: if forced, it is as bad as that.
+	# The control: if forced, the program does end.
 	start_with "$archive"
 	run_ctl activate "$pid" --force # exit status 9 if the program ends at once
 	ok "$version: control: the program ends" within 60 test ! -d "/proc/$pid/task/$pid/fd"

@@ -46,7 +46,7 @@ poke()
 	if [ "$1" = 5.2.1 ]; then
 		ctl_fails 8 threads_forgotten "$1: poke is refused" \
 			activate --mode poke "$pid"
-		like "$err" "jemalloc ${1//./\\.}" "$1: poke: which version"
+		like "$err" "jemalloc ${1//./\\.}" "$1: poke: the version is named"
 		assert_untouched "$pid" "$1: poke leaves it untouched"
 		return
 	fi
@@ -92,9 +92,9 @@ own_dumps()
 {
 	snapshot "$pid"
 	if [ "$1" = 5.2.1 ]; then
-		ctl_fails 1 'prefix_too_old dump_in_target_each' "$1: prefix is refused, with a way out" \
+		ctl_fails 1 'prefix_too_old dump_in_target_each' "$1: prefix is refused, with a fix" \
 			prefix "$pid" "$folder/own"
-		like "$err" "5\.3\.0 or later; .* has ${1//./\\.}" "$1: prefix: both versions"
+		like "$err" "5\.3\.0 or later; .* has ${1//./\\.}" "$1: prefix: both are named"
 	else
 		ctl_ok "$1: prefix" prefix "$pid" "$folder/own"
 		ctl_ok "$1: dump by that prefix" dump "$pid" --in-target --json
@@ -137,8 +137,8 @@ version()
 	ctl_ok "$1: check" check "$pid" --json
 	is "$(json .ready)" true "$1: check: ready"
 	ctl_ok "$1: status" status "$pid" --json
-	like "$(jq -r '[.. | objects | .version? // empty][0]' "$T/out")" "^$2" "$1: the version it is"
-	assert_untouched "$pid" "$1: looking leaves it untouched"
+	like "$(jq -r '[.. | objects | .version? // empty][0]' "$T/out")" "^$2" "$1: its version"
+	assert_untouched "$pid" "$1: inspection leaves it untouched"
 	cycle "$1.first"
 	cycle "$1.second"
 	poke "$1"
@@ -179,7 +179,7 @@ ctl_ok 'control: activate' activate "$pid" --json
 is "$(json .changed)" false 'control: activate finds it active'
 load_redis 20000 300
 ctl_ok 'control: dump again' dump "$pid" -o "$T/control2.heap"
-like "$(objects_of "$T/control2.heap")" '^[1-9][0-9]{2}' 'control: activate brought the threads along all the same'
+like "$(objects_of "$T/control2.heap")" '^[1-9][0-9]{2}' 'control: activate reached the threads all the same'
 stop_target "$pid"
 
 # A thread that cannot be reached is counted, and the others sample.
@@ -187,7 +187,7 @@ build_for_root crowd
 start_victim /mnt/crowd 3 stuck
 snapshot "$pid"
 ctl_ok '5.2.1, a thread that cannot be reached: activate' activate "$pid" --json
-like "$(json .warning)" '1 of 5 threads could not be reached' '5.2.1, a thread that cannot be reached: is counted'
+like "$(json .warning)" '1 of 5 threads could not be reached' '5.2.1, a thread that cannot be reached: it is counted'
 assert_untouched "$pid" '5.2.1, a thread that cannot be reached: untouched'
 stop_target "$pid"
 
@@ -202,10 +202,10 @@ ctl_ok '5.2.1 without opt.prof: threads' threads "$pid" --json
 is "$(json '[.threads[] | .thread.prof.active] | unique | tostring')" '[null]' \
 	'5.2.1 without opt.prof: thread.prof.active is not read'
 is "$(json '[.threads[] | select(.thread.allocated == null)] | length')" 0 \
-	'5.2.1 without opt.prof: what they allocated is'
+	'5.2.1 without opt.prof: what they allocated is read'
 assert_untouched "$pid" '5.2.1 without opt.prof: untouched'
 redis SHUTDOWN NOSAVE 2>/dev/null
 wait "$pid"
-is "$?" 0 '5.2.1 without opt.prof: it ends as it should'
+is "$?" 0 '5.2.1 without opt.prof: it exits normally'
 
 done_testing

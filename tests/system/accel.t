@@ -49,15 +49,15 @@ machine()
 machine none none working nobody
 is "$said $guests" 'tcg 0' 'no /dev/kvm'
 machine root root working nobody
-is "$said $guests" 'tcg 0' "root's alone, asked by another user"
+is "$said $guests" 'tcg 0' "root's alone, run by another user"
 machine root-by-root root working root
-is "$said $guests" 'kvm 1' 'control: asked by root it is tried'
+is "$said $guests" 'kvm 1' 'control: run by root, KVM is tried'
 
 # --- /dev/kvm can be opened, but runs nothing ---
 machine dead all real nobody
 is "$said $guests" 'tcg 1' 'it opens, and runs nothing' || diag "$(<"$T/accel.err")"
 machine dead all working nobody
-is "$said $guests" 'tcg 0' 'that is kept'
+is "$said $guests" 'tcg 0' 'the result is kept'
 
 # --- a guest that is paused, and never prints anything ---
 machine paused all paused nobody
@@ -65,11 +65,11 @@ is "$said $guests" 'tcg 1' 'a guest that is paused'
 
 # --- a kernel boots ---
 machine working all working nobody
-is "$said $guests" 'kvm 1' 'a kernel comes up' || diag "$(<"$T/accel.err")"
+is "$said $guests" 'kvm 1' 'a kernel boots' || diag "$(<"$T/accel.err")"
 machine working all working nobody
-is "$said $guests" 'kvm 0' 'that is kept'
+is "$said $guests" 'kvm 0' 'the result is kept'
 JEPROF_CTL_ACCEL=kvm machine working all working nobody --failed
 machine working all working nobody
-is "$said $guests" 'tcg 0' 'a machine did not: it is not tried again'
+is "$said $guests" 'tcg 0' 'a machine did not boot: KVM is not tried again'
 
 done_testing

@@ -41,7 +41,7 @@ check_formats()
 	what pprof "$dir/it.pprof"
 	is "$(json '.totals[1]')" "$total" "$name: pprof-format: the total"
 	is "$("$CTL" report "$dir/it.pprof" --json | jq .total)" "$total" "$name: pprof-format: read back, the total"
-	is "$(json '.symbolized')" true "$name: pprof-format: nobody looks for names again"
+	is "$(json '.symbolized')" true "$name: pprof-format: marked as symbolized"
 	is "$(go tool pprof -top -unit=B "$dir/it.pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')" \
 		"$total" "$name: go tool pprof: the total"
 	ok "$name: go tool pprof draws it" eval "go tool pprof -svg '$dir/it.pprof' 2>/dev/null | grep -q '</svg>'"
@@ -106,22 +106,22 @@ is "$(json '[.stacks[] | select(.values[1] > 0) | .errors[1] > 0] | unique | tos
 what pprof "$T/redis/it.pprof"
 is "$(json '.types | tostring')" '["inuse_objects","inuse_space","alloc_objects","alloc_space"]' 'pprof: all types'
 is "$(json '[.default, .period_type, .period] | tostring')" '["inuse_space","space",4096]' 'pprof: what was sampled'
-like "$(json '.comments | tostring')" "process: redis-server.*pid: $pid" 'pprof: what it is of'
+like "$(json '.comments | tostring')" "process: redis-server.*pid: $pid" 'pprof: its process'
 like "$(json '.build_ids[0]')" '^[0-9a-f]{40}$' 'pprof: build ids'
-like "$(json .time_ns)" '^1[0-9]{18}$' 'pprof: when'
+like "$(json .time_ns)" '^1[0-9]{18}$' 'pprof: the time'
 ok 'pprof: threads are told apart' test "$(json '.threads | length')" -ge 1
 like "$(go tool pprof -tags "$T/redis/it.pprof" 2>/dev/null)" 'thread_id:.*%\): 0' 'pprof: the first thread, whose number is 0, is one of them'
 is "$(json '.inner[]' | grep -cE '^(malloc|calloc|je_.*|imalloc.*|prof_.*)$')" 0 'pprof: nothing of the allocator inside'
-like "$(json .drop)" 'calloc' 'pprof: who looks names up again leaves them out as well'
+like "$(json .drop)" 'calloc' 'pprof: readers that look names up again leave them out as well'
 serve_pprof "$T/redis/it.pprof"
 for page in top flamegraph peek; do
 	like "$(fetch "$url/$page")" 'redis' "go tool pprof: its page $page"
 done
 what svg "$T/redis/it.svg" main
 like "$(json .found)" '^[1-9][0-9]* match: [0-9.]+ %$' 'svg: a search'
-like "$(json .hovered)" '[Mm]ain.*[0-9]M .*%\)' 'svg: what a frame is'
+like "$(json .hovered)" '[Mm]ain.*[0-9]M .*%\)' 'svg: the description of a frame'
 is "$(json '[.wide, .back, .scripts, .odd] | tostring')" '[1240,0,1,0]' 'svg: zoomed in, and out again'
-is "$(json '[.others, .complaints] | tostring')" '[[],[]]' 'svg: nothing from outside, nothing to complain of'
+is "$(json '[.others, .complaints] | tostring')" '[[],[]]' 'svg: no external requests, no complaints'
 like "$(<"$T/redis/it.html")" 'Content-Security-Policy' 'html: a page'
 
 # --- other values, and other selections ---
@@ -162,9 +162,9 @@ ours()
 }
 ok 'a Go program' go build -o "$T/go-heap" tests/runtimes/heap.go
 ok 'its own profiles' "$T/go-heap" "$T/go.pb.gz"
-is "$(ours "$T/go.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: every function as go tool pprof has it'
+is "$(ours "$T/go.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: every function as in go tool pprof'
 ok 'Go: there are some' test "$(ours "$T/go.pb.gz" | wc -l)" -gt 3
-ctl_fails 1 'in_file pprof_not_of_memory' 'Go: a profile of its time' report "$T/go.pb.gz.cpu"
+ctl_fails 1 'in_file pprof_not_of_memory' 'Go: a CPU profile' report "$T/go.pb.gz.cpu"
 # In the text format, go tool pprof has no names without the program, and truncates each sample to
 # bytes.
 theirs=$(go tool pprof -top -unit=B -sample_index=inuse_space "$T/go.pb.gz.txt" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')
@@ -177,10 +177,10 @@ is "$(cut -d' ' -f1 "$T/go.ours")" "$(cut -d' ' -f1 "$T/go.theirs")" 'Go, as tex
 is "$(paste -d' ' "$T/go.ours" "$T/go.theirs" | awk '$2 - $4 > 64 || $4 - $2 > 64')" '' 'Go, as text: the same bytes of each'
 ctl_ok 'Go: written again' convert "$T/go.pb.gz" "$T/go-again.pb.gz"
 is "$(top "$T/go-again.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: written again, it is the same'
-is "$(ours "$T/redis/it.pprof")" "$(top "$T/redis/it.pprof")" 'redis: every function as go tool pprof has it'
+is "$(ours "$T/redis/it.pprof")" "$(top "$T/redis/it.pprof")" 'redis: every function as in go tool pprof'
 ctl_ok 'the second profile of redis' convert "$heap" "$T/as-base.pb.gz"
 is "$(ours "$T/as-base.pb.gz" --base "$T/redis/it.pprof")" "$(top "$T/as-base.pb.gz" -base="$T/redis/it.pprof")" \
-	'redis: every function of a difference as go tool pprof has it'
+	'redis: every function of a difference as in go tool pprof'
 
 # --- profiles with only allocated bytes ---
 functions=(main work leaf other malloc)
@@ -188,10 +188,10 @@ made_sites sites.heap 4242 10 '90 100000 4 2 1 0' '30 30000 4 3 0'
 for suffix in pb.gz callgrind; do
 	ctl_ok "what sites writes, to .$suffix" convert "$T/sites.heap" "$T/sites.$suffix"
 done
-is "$(top "$T/sites.pb.gz" -sample_index=alloc_space)" "$(ours "$T/sites.heap")" 'what sites writes: every function as go tool pprof has it'
+is "$(top "$T/sites.pb.gz" -sample_index=alloc_space)" "$(ours "$T/sites.heap")" 'what sites writes: every function as in go tool pprof'
 ok 'what sites writes: there are some' test "$(ours "$T/sites.heap" | wc -l)" -eq 4
 theirs=$(go tool pprof -top -unit=B "$T/sites.pb.gz" 2>/dev/null)
-like "$theirs" $'\nType: alloc_space\n' 'what sites writes: go tool pprof shows that by itself'
+like "$theirs" $'\nType: alloc_space\n' 'what sites writes: go tool pprof shows it by default'
 like "$theirs" 'Duration: 10s, Total samples = 130000B' 'what sites writes: go tool pprof has the time and the total'
 is "$(callgrind_annotate "$T/sites.callgrind" 2>"$T/cg.err" | awk '/PROGRAM TOTALS/ { gsub(",", ""); print $1 }')" \
 	130000 'what sites writes: callgrind_annotate has the total'

@@ -12,10 +12,10 @@ version=$(packaging/version)
 arch=$(uname -m)
 archive=build/jeprof-ctl-$version-linux-$arch.oci.tar
 rm -f "$archive"
-ok 'it is made' make -s image || bail_out 'there is no image'
+ok 'the image is built' make -s image || bail_out 'there is no image'
 cp "$archive" "$T/first.tar"
-ok 'it is made again' unshare -n sh -c 'umask 077 && TZ=Asia/Kolkata packaging/build-image build "$1"' sh "$arch"
-ok 'byte by byte the same, without a network' cmp "$archive" "$T/first.tar"
+ok 'it is built again' unshare -n sh -c 'umask 077 && TZ=Asia/Kolkata packaging/build-image build "$1"' sh "$arch"
+ok 'byte for byte the same, without a network' cmp "$archive" "$T/first.tar"
 
 # --- its contents ---
 mkdir "$T/oci" "$T/root"
@@ -31,7 +31,7 @@ is "$(json '.layers | length' "$manifest")" 1 'one layer'
 is "$(cd "$T/oci/blobs/sha256" && sha256sum -- * | awk '$1 != $2')" '' 'its checksums are right'
 config=$(blob "$(json .config.digest "$manifest")")
 is "$(json '[.os, .architecture, .config.Entrypoint[], .config.User, .config.Env[]] | join(" ")' "$config")" \
-	'linux amd64 /opt/jeprof-ctl/jeprof-ctl 0:0 PATH=/opt/jeprof-ctl' 'what is started'
+	'linux amd64 /opt/jeprof-ctl/jeprof-ctl 0:0 PATH=/opt/jeprof-ctl' 'its entry point'
 is "$(json '.config.Labels["org.opencontainers.image.version"]' "$config")" "$version" 'its version'
 is "$(json .created "$config")" "$(date -u -d "@$(packaging/version --date)" +%FT%TZ)" 'dated as the archive is'
 layer=$(blob "$(json '.layers[0].digest' "$manifest")")
@@ -43,15 +43,15 @@ loose()
 {
 	find "$T/root" '(' -perm /6000 -o -perm -2 -not -perm -1000 -not -type l ')' -printf '%P '
 }
-is "$(loose)" '' 'nothing has rights of its own, and nobody else may write there'
+is "$(loose)" '' 'nothing is setuid or setgid, or writable by others'
 is "$(find "$T/root" -not -type d -not -path "$T/root/opt/jeprof-ctl/*")" '' 'nothing but the program and what it brings'
 tar -xf "build/jeprof-ctl-$version-linux-$arch.tar.xz" -C "$T"
-ok 'which is what is in the archive' diff -r "$T/jeprof-ctl-$version-linux-$arch" "$T/root/opt/jeprof-ctl"
+ok 'which equals the contents of the archive' diff -r "$T/jeprof-ctl-$version-linux-$arch" "$T/root/opt/jeprof-ctl"
 is "$(find "$T/root" -type f -perm /111 -printf '%P\n' | sort | paste -sd ' ')" \
 	'opt/jeprof-ctl/jeprof-ctl opt/jeprof-ctl/lib/jeprof-ctl opt/jeprof-ctl/libexec/http opt/jeprof-ctl/libexec/jeprof-ctl/http opt/jeprof-ctl/libexec/program' \
 	'no shell, and no other program'
 chmod 4755 "$T/root/opt/jeprof-ctl/jeprof-ctl" && chmod 777 "$T/root/etc"
-is "$(loose)" 'etc opt/jeprof-ctl/jeprof-ctl ' 'control: such rights are seen'
+is "$(loose)" 'etc opt/jeprof-ctl/jeprof-ctl ' 'control: such modes are noticed'
 chmod 755 "$T/root/opt/jeprof-ctl/jeprof-ctl" "$T/root/etc"
 ok 'licences' test -s "$T/root/opt/jeprof-ctl/LICENSE" -a -s "$T/root/opt/jeprof-ctl/LICENSES-OF-LIBRARIES"
 
@@ -102,7 +102,7 @@ job()
 }
 how=("${volumes[@]}")
 of_image 'help, without a word' help
-like "$(<"$T/out.text")" 'jeprof-ctl' 'it says how it is used'
+like "$(<"$T/out.text")" 'jeprof-ctl' 'it shows the usage'
 of_image 'list' list --json
 is "$(jq -c "[.[] | select(.pid == $host or .pid == $other) | .comm]" "$T/out.text")" '["redis-server","redis-server"]' 'it sees both'
 sock=$host_sock
@@ -131,6 +131,6 @@ pod=$T/apart how=("${volumes[@]}")
 of_image - list --json
 is "$status $(jq -c length "$T/out.text")" '0 0' 'control: without processes of the host it sees none'
 assert_untouched "$host" 'the process of the host is untouched'
-assert_untouched "$other" 'that of the other container is untouched'
+assert_untouched "$other" 'the process of the other container is untouched'
 
 done_testing

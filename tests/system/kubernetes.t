@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# packaging/kubernetes: an API server would accept the objects; what they start, run as they say,
+# packaging/kubernetes: an API server would accept the objects; what they start, run as specified,
 # profiles a process of another container, and needs each capability; and the configurations, alerts
 # and dashboard only name what exists.
 # shellcheck source=tests/lib.sh
@@ -24,15 +24,15 @@ as_json()
 
 # --- the objects ---
 kubectl kustomize "$folder" 2>"$T/kustomize" | as_json >"$T/objects"
-is "$(<"$T/kustomize")" '' 'kustomize has nothing to say'
-is "$(jq -r '[.[].kind] | sort | join(" ")' "$T/objects")" 'DaemonSet Namespace Service' 'it has made all of them'
+is "$(<"$T/kustomize")" '' 'kustomize has no complaints'
+is "$(jq -r '[.[].kind] | sort | join(" ")' "$T/objects")" 'DaemonSet Namespace Service' 'it has created all of them'
 is "$(jq -r '[.[] | .metadata.namespace // .metadata.name] | unique | join(" ")' "$T/objects")" jeprof-ctl 'in one namespace'
 as_json <"$folder/debug.yaml" | jq 'map(. + {apiVersion: "v1", kind: "Container", name: "it"})' >"$T/debug"
 mapfile -t caps < <(sed -n '/^## Boundaries/q; s/^| \(`CAP_[^|]*\) | .*/\1/p' doc/threat-model.md | grep -o 'CAP_[A-Z_]*' | sed 's/^CAP_//')
 like "${#caps[@]}" '^[5-9]|1[0-9]$' 'the threat model names capabilities'
 is "$(printf 'CAP_%s\n' "${caps[@]}" | grep -vxF "$(sed -n 's/^CapabilityBoundingSet=//p' packaging/jeprof-ctl-serve.service | tr ' ' '\n')")" \
 	'' 'the unit has them, too'
-is "$(tests/drivers/kubernetes.mjs "$T/objects" "${caps[@]}")" 'as it should be' 'an API server would take them, with these capabilities'
+is "$(tests/drivers/kubernetes.mjs "$T/objects" "${caps[@]}")" 'as it should be' 'an API server would accept them, with these capabilities'
 is "$(tests/drivers/kubernetes.mjs "$T/debug" "${caps[@]}")" 'as it should be' 'and what kubectl debug adds'
 set='(.[] | select(.kind == "DaemonSet"))'
 jq "$set.spec.template.spec" "$T/objects" >"$T/pod"
@@ -48,19 +48,19 @@ wrong()
 }
 pod="$set.spec.template.spec" security="$set.spec.template.spec.containers[0].securityContext"
 wrong "$pod.hostPid = true" 'spec/hostPid: it is not known' 'an unknown field'
-wrong "$security.capabilitys = {}" 'securityContext/capabilitys: it is not known' 'an unknown field, deep down'
+wrong "$security.capabilitys = {}" 'securityContext/capabilitys: it is not known' 'an unknown field, nested'
 wrong "$pod.hostPID = \"yes\"" 'hostPID: type' 'another type'
-wrong "del($set.spec.selector)" 'spec: required' 'a field that is missing'
+wrong "del($set.spec.selector)" 'spec: required' 'a missing field'
 wrong "$set.apiVersion = \"apps/v2\"" 'such an object is not known' 'another version'
-wrong "$security.capabilities.add += [\"NET_RAW\"]" 'NET_RAW.*; wanted: ' 'a capability too many'
-wrong "$security.capabilities.add -= [\"KILL\"]" '; wanted: .*KILL' 'a capability too few'
+wrong "$security.capabilities.add += [\"NET_RAW\"]" 'NET_RAW.*; wanted: ' 'an extra capability'
+wrong "$security.capabilities.add -= [\"KILL\"]" '; wanted: .*KILL' 'a missing capability'
 wrong "$security.capabilities.add |= map(sub(\"SYS_ADMIN\"; \"CAP_SYS_ADMIN\"))" 'is refused here' 'what the API refuses'
 wrong "del($security.capabilities.drop)" 'are not dropped' 'other capabilities'
 wrong "$pod.volumes[0].name = \"other\"" 'there is no volume tokens' 'a volume by another name'
 wrong "$pod.containers[0].livenessProbe.httpGet.port = \"http\"" 'there is no port http' 'a port by another name'
 wrong "$pod.containers[0].env[0].name = \"IP\"" 'there is no variable POD_IP' 'a variable by another name'
 wrong "$pod.containers[0].ports[0].hostPort = 1" 'a port of the host' 'a port of the host'
-wrong '(.[] | select(.kind == "Service")).spec.selector = {"a": "b"}' 'it selects nothing' 'a service of nothing'
+wrong '(.[] | select(.kind == "Service")).spec.selector = {"a": "b"}' 'it selects nothing' 'a service that selects nothing'
 
 # --- the running pod ---
 # With a library that allocates in a function whose name only its file has; after an update, no path
@@ -167,9 +167,9 @@ is "$(switch activate)" true 'activate'
 redis DEBUG POPULATE 3000 more 300 >/dev/null
 is "$(names debugCommand)" 1 'a profile'
 is "$(names hold_in_library)" 1 'with names of a file that was deleted'
-is "$(of_front CapBnd) $(of_front NoNewPrivs)" '0000000000000000 1' 'what speaks HTTP has no capability for ever'
-like "$(of_front Uid)" '^[1-9]' 'nor is it root'
-like "$(readlink "/proc/$front/root")" ' \(deleted\)$' 'nor has it files'
+is "$(of_front CapBnd) $(of_front NoNewPrivs)" '0000000000000000 1' 'the HTTP process can never gain a capability'
+like "$(of_front Uid)" '^[1-9]' 'it is not root'
+like "$(readlink "/proc/$front/root")" ' \(deleted\)$' 'its root directory is deleted'
 is "$(switch deactivate)" false 'deactivate'
 by /metrics
 is "$code $(promtool check metrics <"$T/body" 2>&1)" '200 ' 'metrics'
@@ -178,8 +178,8 @@ by -X POST "/api/v1/runs/$(json .id "$T/body")/stop"
 is "$(json .state "$T/body")" stopped 'a recording is kept'
 ok 'in the volume for it' eval 'ls -d "$T"/volume.state/jeprof-ctl/runs/[0-9]*'
 secret tls "tls.crt=$T/next.pem" "tls.key=$T/next.key"
-like "$(curl -skv "https://127.0.0.1:$port/healthz" 2>&1)" 'subject: CN=next' 'a secret that is replaced counts without a restart'
-end_pod 'with all of it'
+like "$(curl -skv "https://127.0.0.1:$port/healthz" 2>&1)" 'subject: CN=next' 'a replaced secret takes effect without a restart'
+end_pod 'with all capabilities'
 like "$(ls -A "$root/run" "$root/tmp" "$root/var/tmp")" '^[^:]*:[^a-z]*/' 'nothing was written into the image'
 
 # --- controls: each capability is needed ---
@@ -217,7 +217,7 @@ limit()
 }
 start_pod --cgroup-namespace
 is "$(limit)" '' 'no control group is mounted: no limit is known'
-is "$(switch activate) $(json .warning_id "$T/body")" 'true limits_hidden' 'activate says so'
+is "$(switch activate) $(json .warning_id "$T/body")" 'true limits_hidden' 'activate warns'
 is "$(switch deactivate)" false 'deactivate'
 end_pod 'without control groups'
 mkdir "$T/volume.cgroup"
@@ -227,7 +227,7 @@ jq '.volumes += [{name: "cgroup", hostPath: {path: "/sys/fs/cgroup"}}] |
 mkdir -p "$root/sys/fs/cgroup"
 pod_of_node=$T/seeing start_pod --cgroup-namespace -v "cgroup=$T/volume.cgroup"
 is "$(limit)" $((300 << 20)) 'control groups of the host are mounted: the limit'
-is "$(switch activate) $(json .warning_id "$T/body")" 'true null' 'activate knows it'
+is "$(switch activate) $(json .warning_id "$T/body")" 'true null' 'activate does not warn'
 is "$(switch deactivate)" false 'deactivate'
 end_pod 'with control groups'
 echo "$redis" >"${group%/*}/cgroup.procs"
@@ -242,22 +242,22 @@ done
 is "$(as_json <"$T/prometheus.yaml" | jq -c '[.[0].scrape_configs[] | .kubernetes_sd_configs[]?]')" \
 	'[{"role":"pod","namespaces":{"names":["jeprof-ctl"]}}]' 'Prometheus finds the pods'
 as_json <"$T/prometheus.yaml" | jq '.[0] | .scrape_configs |= map(del(.kubernetes_sd_configs))' >"$T/prometheus.json"
-ok 'promtool takes the rest of its configuration' promtool check config "$T/prometheus.json"
+ok 'promtool accepts the rest of its configuration' promtool check config "$T/prometheus.json"
 sed 's/credentials_file/credentials_fil/' "$T/prometheus.json" >"$T/wrong.yaml"
 like "$(promtool check config "$T/wrong.yaml" 2>&1)" 'credentials_fil not found' 'control: an unknown field'
 # Parca's configuration is that of Prometheus, with profiles added.
 as_json <"$T/parca.yaml" | jq '.[0] | del(.object_storage) | .scrape_configs |= map(del(.profiling_config, .scrape_timeout))' >"$T/shared.json"
-ok 'promtool takes what that of Parca has of it' promtool check config "$T/shared.json"
+ok 'promtool accepts what Parca shares with it' promtool check config "$T/shared.json"
 is "$(as_json <"$T/parca.yaml" | jq -c '.[0].scrape_configs[] | .profiling_config.pprof_config | map_values(.enabled)')" \
 	'{"memory":true,"block":false,"goroutine":false,"mutex":false,"process_cpu":false}' 'Parca asks for heap profiles alone'
 is "$(grep -oE 'profile\.[a-z_]+ |enabled = [a-z]+' "$folder/config.alloy" | tr -d '\n')" \
 	'profile.memory enabled = trueprofile.process_cpu enabled = falseprofile.goroutine enabled = falseprofile.block enabled = falseprofile.mutex enabled = false' \
 	'so does Alloy'
-is "$(grep -c '{$' "$folder/config.alloy")" "$(grep -c '^ *}$' "$folder/config.alloy")" 'its blocks end'
+is "$(grep -c '{$' "$folder/config.alloy")" "$(grep -c '^ *}$' "$folder/config.alloy")" 'its blocks are closed'
 # shellcheck disable=SC2016 # jq's
 service=$(jq -r '.[] | select(.kind == "Service") | "\(.metadata.name).\(.metadata.namespace).svc:\(.spec.ports[0].port)"' "$T/objects")
 is "$(grep -hoE '[a-z.-]+\.svc[:0-9]*' "$folder"/{daemonset,prometheus,parca}.yaml "$folder/config.alloy" | sort -u | paste -sd ' ')" \
-	"${service%:*} $service" 'all call it by the name of the service'
+	"${service%:*} $service" 'all use the name of the service'
 
 # A real Prometheus, with the job that finds processes.
 as_json <"$T/prometheus.yaml" | jq --arg url "https://127.0.0.1:$port/sd" '.[0] | .scrape_configs |= map(select(.http_sd_configs) |
@@ -290,12 +290,12 @@ start_serve all
 curl -sS --unix-socket "$T/all.sock" -o "$T/metrics" http://localhost/metrics
 end_serve all
 stop_target "$pid"
-ok 'promtool takes the alerts' promtool check rules "$rules"
+ok 'promtool accepts the alerts' promtool check rules "$rules"
 like "$(tests/drivers/promql-names "$T/metrics" "$rules" "$dashboard" "$T/expressions.yaml")" '^[0-9]+ expressions$' \
 	'alerts and dashboard name what it exports'
-ok 'promtool takes the expressions of the dashboard' promtool check rules "$T/expressions.yaml"
+ok 'promtool accepts the expressions of the dashboard' promtool check rules "$T/expressions.yaml"
 is "$(jq -r '[.panels[] | .gridPos.x + .gridPos.w <= 24, (.targets | length > 0), .id] | flatten | map(select(. == false)) | length' "$dashboard") $(jq -r '[.panels[].id] | length == (unique | length)' "$dashboard")" \
-	'0 true' 'its panels are in their places'
+	'0 true' 'its panels fit the grid, and have unique ids'
 cat >"$T/test.yaml" <<END
 rule_files: [$PWD/$rules]
 evaluation_interval: 1m
@@ -335,12 +335,12 @@ JeprofCtlMayNotLook severity: warning, reason: not_allowed
 JeprofCtlOmitsProcesses severity: info
 MemoryNearLimitUnsampled severity: info, pid: "7", comm: c
 END
-is "$(grep -c alertname: "$T/test.yaml")" "$(grep -c alert: "$rules")" 'each alert is tried'
+is "$(grep -c alertname: "$T/test.yaml")" "$(grep -c alert: "$rules")" 'each alert is tested'
 ok 'each fires' promtool test rules "$T/test.yaml"
 sed "s/'0x180'}/'1x180'}/" "$T/test.yaml" >"$T/quiet.yaml"
-like "$(promtool test rules "$T/quiet.yaml" 2>&1)" 'alertname: (JeprofCtlDown|MemoryNearLimitUnsampled)' 'control: not where all is well'
+like "$(promtool test rules "$T/quiet.yaml" 2>&1)" 'alertname: (JeprofCtlDown|MemoryNearLimitUnsampled)' 'control: not if all is well'
 sed "s|rule_files: .*|rule_files: [$PWD/$rules]|" "$T/test.yaml" >"$T/words.yaml"
-unlike "$(promtool test rules "$T/words.yaml" 2>&1)" '<error|<no value>|NaN' 'their words are about something'
+unlike "$(promtool test rules "$T/words.yaml" 2>&1)" '<error|<no value>|NaN' 'their texts have values'
 
 # --- controls: names that do not exist are found ---
 # misnamed FILE FROM TO SAID: change a name; the check must report it

@@ -43,7 +43,7 @@ none()
 	for command in check activate dump; do
 		run_ctl "$command" "$pid"
 		is "$status" 5 "$name: $command"
-		like "$out$err" 'does not use jemalloc|no symbol names its mallctl' "$name: $command says why"
+		like "$out$err" 'does not use jemalloc|no symbol names its mallctl' "$name: $command: the cause is reported"
 	done
 	ctl_ok "$name: list" list --json
 	is "$(jq --argjson p "$pid" '.[] | select(.pid == $p)' "$T/out")" '' "$name: list does not have it"
@@ -55,12 +55,12 @@ none()
 printf '%s\n' '#include <unistd.h>' 'int main(void) { pause(); }' | cc -static -o "$T/plain-static" -xc -
 waiting plain-static "$T/plain-static"
 run_ctl check "$pid"
-like "$out" 'fix: .*linked statically, and LD_PRELOAD has no effect' 'a static program: what would help'
+like "$out" 'fix: .*linked statically, and LD_PRELOAD has no effect' 'a static program: the fix is shown'
 none plain-static
 cp /usr/bin/sleep "$T/elevated" && chown 65534 "$T/elevated" && chmod u+s "$T/elevated"
 waiting elevated "$T/elevated" 1000
 run_ctl check "$pid"
-like "$out" 'fix: .*more rights than its user, and LD_PRELOAD has no effect' 'a set-user-ID program: what would help'
+like "$out" 'fix: .*more rights than its user, and LD_PRELOAD has no effect' 'a set-user-ID program: the fix is shown'
 none elevated
 
 # --- runtimes with their own malloc ---
@@ -74,7 +74,7 @@ none node
 waiting chromium /usr/lib/chromium/chromium --headless --no-sandbox --disable-gpu --no-first-run \
 	--disable-background-networking --disable-component-update --disable-sync --disable-quic \
 	--user-data-dir="$T/chromium.user" --remote-debugging-port=0 about:blank
-ok 'chromium is there' within 60 grep -q 'DevTools listening' "$T/chromium.out"
+ok 'chromium is up' within 60 grep -q 'DevTools listening' "$T/chromium.out"
 # The browser itself is busy for a while; an idle process of it shows that nothing was changed.
 browser=$pid
 ctl_fails 5 no_jemalloc 'chromium: activate, the browser itself' activate "$browser"
@@ -123,11 +123,11 @@ is "$status" 6 'duckdb: check'
 like "$err" "duckdb_je_mallctl at 0x$(nm -D "$duckdb" | awk '$3 == "duckdb_je_mallctl" { sub(/^0+/, "", $1); print $1 }') of" \
 	'duckdb: mallctl, with its prefix'
 like "$(json '.checks[] | select(.name == "config.prof") | .detail')" 'built without profiling' \
-	'duckdb: it is said that it was built without profiling'
+	'duckdb: the cause is reported'
 like "$(json '.checks[] | select(.name == "config.prof") | .fix')" '^build it .*a preloaded library' \
-	'duckdb: what would help'
+	'duckdb: the fix is shown'
 ctl_ok 'duckdb: stats' stats "$pid" -f json
-like "$(json .jemalloc.version)" '^5\.' 'duckdb: its mallctl is one'
+like "$(json .jemalloc.version)" '^5\.' 'duckdb: its mallctl works'
 ctl_ok 'duckdb: list' list --json
 is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \
 	'duckdb_je_ shared false' 'duckdb: list'
@@ -143,9 +143,9 @@ rust_answer()
 	run_ctl check "$pid" --json
 	is "$status" 6 "$name: no profiling there"
 	like "$(json '.checks[] | select(.ok == false) | .detail')" 'built without profiling' \
-		"$name: it is said why"
+		"$name: the cause is reported"
 	like "$(json '.checks[] | select(.ok == false) | .fix')" '^build it .*tikv-jemallocator.*a preloaded library' \
-		"$name: what would help"
+		"$name: the fix is shown"
 	ctl_ok "$name: list" list --json
 	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \
 		'_rjem_ static false' "$name: list"
@@ -157,7 +157,7 @@ rust_answer ripgrep
 waiting biome "$npm/@biomejs/cli-linux-x64/biome" check --stdin-file-path=a.js
 # Some of its jumps look like calls: stats needs a real call.
 ctl_ok 'biome: stats' stats "$pid" -f json
-like "$(json .jemalloc.version)" '^5\.' 'biome: its malloc_stats_print is one'
+like "$(json .jemalloc.version)" '^5\.' 'biome: its malloc_stats_print works'
 rust_answer biome
 
 done_testing

@@ -32,31 +32,31 @@ start_serve page --listen "127.0.0.1:$port" --token-file "$T/tokens"
 url=http://127.0.0.1:$port/
 timeout -k 5 900 node tests/drivers/page-serve.mjs "$url" "$T/files" "$redis" "$redis_sock" "$other" \
 	"$bare" "$bare_sock" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
-is "$(json '.failed // ""')" '' 'it can be gone through'
+is "$(json '.failed // ""')" '' 'the walk through it is complete'
 
 # --- for all pages ---
-is "$(json '.complaints | join("\n")')" '' 'the browser has nothing to complain of'
+is "$(json '.complaints | join("\n")')" '' 'the browser has no complaints'
 is "$(json '.violations | length')" 0 'the policy forbids nothing that is tried'
-is "$(json '.elsewhere | join(" ")')" '' 'nothing is asked of another origin'
-is "$(json '.unpinned | join(" ")')" '' 'a pid is never meant alone'
+is "$(json '.elsewhere | join(" ")')" '' 'nothing is requested from another origin'
+is "$(json '.unpinned | join(" ")')" '' 'no request has a pid without its start time'
 is "$(json '.faults | join("\n")')" '' 'names, labels, headings, sizes, widths: wide and narrow'
 is "$(json '.contrast | join("\n")')" '' 'text can be read, light and dark'
-is "$(json '.still | join(" ")')" '0s 0.15s' 'nothing moves for who wants that'
+is "$(json '.still | join(" ")')" '0s 0.15s' 'reduced motion is respected'
 
 # --- the token ---
 is "$(json '.login | [.shown, .focused, .type, .asked] | tostring')" '[true,"token","text",1]' 'the token comes first, and nothing is asked without'
-is "$(json .login.short)" 'A token has 64 hexadecimal digits.' 'what is none'
+is "$(json .login.short)" 'A token has 64 hexadecimal digits.' 'a malformed token'
 is "$(json '.login | [.wrong, .kept, .statuses, .twice] | tostring')" \
-	'["The service does not know this token. It may have been withdrawn.",0,["401"],false]' 'one that is not known is not kept'
-is "$(json '.login | [.role, .storage] | tostring')" '["control",[1,0,""]]' 'one that is known: its role; kept for the tab alone, and in no cookie'
+	'["The service does not know this token. It may have been withdrawn.",0,["401"],false]' 'an unknown token is not kept'
+is "$(json '.login | [.role, .storage] | tostring')" '["control",[1,0,""]]' 'a known token: its role; kept only for the tab, and in no cookie'
 
 # --- the list ---
 is "$(json '.list.redis | [.[0, 1, 4, 6]] | join(" ")')" "$redis redis-server 5.3.0 off, can be turned on" 'redis is there'
-is "$(json .list.other)" 'not started with prof:true; sample works' 'and one that was not started for it'
+is "$(json .list.other)" 'not started with prof:true; sample works' 'and a process that was not started for profiling'
 is "$(json '.list | [.hostile, .markup] | tostring')" '["<b>x<img src=x>",0]' 'a name that is markup stays text'
-is "$(json .list.sorted)" 'none none none none none descending none' 'the largest first, and said so'
+is "$(json .list.sorted)" 'none none none none none descending none' 'the largest first, and marked so'
 is "$(json '.list | .down == (.up | reverse) and .up == (.up | sort)')" true 'sorted by pid, both ways'
-is "$(json .list.again)" ascending 'said so'
+is "$(json .list.again)" ascending 'and marked so'
 like "$(json '.list.paused | join(" ")')" '^true .*not refreshed' 'paused'
 is "$(json '.crowd | [.same, .filtered] | tostring')" '[true,11]' '500 processes: rows stay, and can be filtered'
 ok '500 processes: only what changed is touched' jq -e '.crowd.cells <= 500' "$T/out"
@@ -64,9 +64,9 @@ diag "500 processes: $(json .crowd.took) ms"
 
 # --- keys ---
 is "$(json '.keys.rows | join(" ")')" "$redis" 'filtered'
-is "$(json '.keys.stops | join(", ")')" 'Pause, PID, Name, Unit, Container, jemalloc, RSS, Profiling, redis-server' 'Tab leads from the field to the process'
-is "$(json '.keys.unseen | join(", ")')" '' 'each stop is seen'
-is "$(json '.keys | [.hash, .focused] | join(" ")')" "#/process/$redis process-title" 'Enter leads there, and so does the focus'
+is "$(json '.keys.stops | join(", ")')" 'Pause, PID, Name, Unit, Container, jemalloc, RSS, Profiling, redis-server' 'Tab goes from the field to the process'
+is "$(json '.keys.unseen | join(", ")')" '' 'each stop is visible'
+is "$(json '.keys | [.hash, .focused] | join(" ")')" "#/process/$redis process-title" 'Enter opens it, and moves the focus'
 
 # --- one process ---
 is "$(json .asked.verdict)" 'It is ready.' 'check'
@@ -92,7 +92,7 @@ like "$(json .compared.legend)" 'less than before.*more' 'a difference: what the
 like "$(json .compared.total)" '^(\+|−)' 'a difference: the total'
 is "$(json '.compared | [.back, .forward == .hash] | tostring')" '["#/runs",true]' 'Back and Forward'
 is "$(json '.stopped | join(", ")')" "stopped, The recording of redis-server ($redis): stopped" 'stopped'
-like "$(json .deleted.asked)" "^Delete the recording of redis-server \($redis\) of .*\?$" 'deleting is asked about'
+like "$(json .deleted.asked)" "^Delete the recording of redis-server \($redis\) of .*\?$" 'deleting needs a confirmation'
 is "$(json '.deleted | [.open, .kept, .left] | tostring')" '[true,3,2]' 'deleted, when that was confirmed'
 is "$("$CTL" status "$redis" --json | jq .prof.active)" false 'all is as it was'
 
@@ -110,7 +110,7 @@ like "$(json .downloads.heap.name)" "^run-[0-9]+\.heap$" 'downloaded: the name'
 
 # --- a profile taken just now ---
 is "$(json '.dumped | [.title, .hash] | join(" ")')" "redis-server ($redis): heap profile #/process/$redis/profile?" 'a profile of now'
-like "$(json .dumped.reloaded)" 'Take another one' 'it is kept by nobody, and no address takes one'
+like "$(json .dumped.reloaded)" 'Take another one' 'it is not kept, and its address takes none'
 
 # --- the snippets are those of the documentation ---
 # block HEADING: print the fenced block below it
@@ -123,7 +123,7 @@ for i in "${!names[@]}"; do
 	is "$(json ".snippets[$i]")" "$(block "${names[i]}" | sed "s/127\.0\.0\.1:19477/127.0.0.1:$port/")" \
 		"${names[i]}: as documented, with this address"
 done
-is "$(json '.walked | tostring')" '["#/scrape",true,"#/",true]' 'Back leads through the parts'
+is "$(json '.walked | tostring')" '["#/scrape",true,"#/",true]' 'Back goes through the parts'
 
 # --- a process without prof:true can be sampled ---
 is "$(json .sampled.began)" "The sampling of redis-server ($bare) has begun: 3 s" 'a sampling: what is read out'
@@ -134,17 +134,17 @@ is "$(awk '/^TracerPid:/ { print $2 }' "/proc/$bare/status")" 0 'a sampling: the
 
 # --- a process that ends; roles ---
 is "$(json .lost.title)" "<b>x<img src=x> ($other)" 'one that cannot be profiled'
-like "$(json .lost.fix)" 'MALLOC_CONF=prof:true' 'what to do about it'
-is "$(json '.lost.can | tostring')" '[false,false,true]' 'it can be sampled alone'
-like "$(json .lost.said)" 'no process|no such process|has ended' 'it ended: said so'
-is "$(json '.lost | [.statuses, .away] | tostring')" '[["404"],true]' 'and put away'
+like "$(json .lost.fix)" 'MALLOC_CONF=prof:true' 'the fix is shown'
+is "$(json '.lost.can | tostring')" '[false,false,true]' 'it can only be sampled'
+like "$(json .lost.said)" 'no process|no such process|has ended' 'it ended: it is reported'
+is "$(json '.lost | [.statuses, .away] | tostring')" '[["404"],true]' 'and the message goes away'
 is "$(json .forgotten)" 0 'the token is forgotten'
-is "$(json '.reader.process | unique | join(", ")')" run 'the role read: no control but the way to the runs'
-like "$(json .reader.words)" 'needs a token with the role control' 'the role read: what is missing'
-is "$(json .reader.runs)" 0 'the role read: none beside the runs'
+is "$(json '.reader.process | unique | join(", ")')" run 'the role read: no control except the link to the runs'
+like "$(json .reader.words)" 'needs a token with the role control' 'the role read: what it needs'
+is "$(json .reader.runs)" 0 'the role read: no control beside the runs'
 is "$(json '.reader | [.refused[0], .statuses] | tostring')" \
 	'["this needs a token with the role profile; yours has the role read",["403"]]' 'the role read: refused, with the role that is missing'
-like "$(json '.reader.refused[1]')" 'jeprof-ctl serve --new-token profile' 'the role read: what to do'
+like "$(json '.reader.refused[1]')" 'jeprof-ctl serve --new-token profile' 'the role read: the fix is shown'
 end_serve page
 is "$(redis PING) $(awk '/^TracerPid:/ { print $2 }' "/proc/$redis/status")" 'PONG 0' 'redis goes on, and nobody traces it'
 

@@ -57,18 +57,18 @@ within 120 curl -fsS "http://127.0.0.1:$prometheus/-/ready"
 comes 'up{job="here"}' 1 'it reads the metrics'
 comes 'up{job="stranger"}' 0 'control: without a token it reads nothing'
 comes "jeprof_prof_active{job=\"here\",pid=\"$redis\"}" 0 'redis is not sampled'
-is "$(query "jeprof_process_info{job=\"here\",pid=\"$redis\",comm=\"redis-server\",opt_prof=\"true\"}")" 1 'what it is'
-ok 'how much memory it has' test "$(query "jeprof_process_rss_bytes{job=\"here\",pid=\"$redis\"}")" -gt 1000000
+is "$(query "jeprof_process_info{job=\"here\",pid=\"$redis\",comm=\"redis-server\",opt_prof=\"true\"}")" 1 'its description'
+ok 'its memory' test "$(query "jeprof_process_rss_bytes{job=\"here\",pid=\"$redis\"}")" -gt 1000000
 is "$(found)" '' 'nothing to scrape while it is not sampled'
 assert_untouched "$redis" 'metrics leave it untouched'
 ctl_ok 'activate' activate "$redis"
-comes "jeprof_prof_active{job=\"here\",pid=\"$redis\"}" 1 'sampled: it reads that'
+comes "jeprof_prof_active{job=\"here\",pid=\"$redis\"}" 1 'sampled: Prometheus reads that'
 within 120 eval "[ \"\$(found)\" = '$redis redis-server up' ]"
 is "$(found)" "$redis redis-server up" 'and finds it by http_sd'
 ctl_ok 'deactivate' deactivate "$redis"
 within 120 eval '[ -z "$(found)" ]'
 is "$(found)" '' 'not sampled: it is gone again'
-is "$(said all 'stops=[1-9]')" 0 'nothing that was read stopped a thread'
+is "$(said all 'stops=[1-9]')" 0 'no request stopped a thread'
 end_serve all
 assert_untouched "$redis"
 

@@ -20,10 +20,10 @@ is_taken()
 
 	shift 2
 	said=$("$T/parsed" "$file")
-	like "$? $said" '^0 .*inuse_objects/count inuse_space/bytes .* inuse_space 4096$' "$name: google/pprof takes it"
-	ok "$name: it keeps the rules" "$rules" check "$file" "$@"
+	like "$? $said" '^0 .*inuse_objects/count inuse_space/bytes .* inuse_space 4096$' "$name: google/pprof accepts it"
+	ok "$name: it follows the rules" "$rules" check "$file" "$@"
 	"$rules" check "$file" "$@" >"$T/out"
-	is "$(awk '{ print $(NF - 3), $(NF - 2) }' <<<"$said")" "$(json '"\(.samples) \(.locations)"')" "$name: it is all there"
+	is "$(awk '{ print $(NF - 3), $(NF - 2) }' <<<"$said")" "$(json '"\(.samples) \(.locations)"')" "$name: it is complete"
 }
 
 # scrapes PATH NAME [--difference]: request a profile, and check it
@@ -33,7 +33,7 @@ scrapes()
 
 	shift 2
 	is "$(curl -sS -u "me:$token" -o "$T/body" -w '%{http_code} %{content_type}' "http://127.0.0.1:$port$path")" \
-		'200 application/octet-stream' "$name: it is there" || diag "$(<"$T/body")"
+		'200 application/octet-stream' "$name: it is served" || diag "$(<"$T/body")"
 	is_taken "$T/body" "$name" "$@"
 }
 
@@ -59,7 +59,7 @@ own $!
 loader=$!
 for path in "/debug/pprof/heap?pid=$redis" "/debug/pprof/allocs?pid=$redis" "/pid/$redis/debug/pprof/heap" "/pid/$redis/debug/pprof/allocs"; do
 	scrapes "$path" "${path/$redis/N}"
-	like "$(json .locations)" '^[1-9][0-9]+$' 'it has some'
+	like "$(json .locations)" '^[1-9][0-9]+$' 'it has locations'
 	scrapes "$path$([[ $path == *\?* ]] && echo '&' || echo '?')seconds=2" "${path/$redis/N}, of 2 s" --difference
 done
 end_child "$loader"
@@ -76,13 +76,13 @@ is_taken "$T/convert.pb.gz" 'convert -f pprof'
 for name in 'a location twice' 'a sample at no location' 'a sample with a value too few' 'a location in no function' \
 	'a name beyond the texts' 'no types'; do
 	"$rules" break "$name" "$T/report.pb.gz" "$T/broken"
-	ok "control: $name: google/pprof does not take it" eval "! $T/parsed $T/broken"
+	ok "control: $name: google/pprof rejects it" eval "! $T/parsed $T/broken"
 done
 # google/pprof is not enough: it accepts what Parca rejects.
 for kind in mappings locations functions; do
 	"$rules" break "a gap in $kind" "$T/report.pb.gz" "$T/broken"
-	ok "control: a gap in $kind: google/pprof takes it" "$T/parsed" "$T/broken"
-	ok "control: a gap in $kind: the rules do not" eval "! $rules check $T/broken"
+	ok "control: a gap in $kind: google/pprof accepts it" "$T/parsed" "$T/broken"
+	ok "control: a gap in $kind: the rules reject it" eval "! $rules check $T/broken"
 done
 
 done_testing

@@ -9,7 +9,7 @@
 
 # --- the archive ---
 
-ok 'it is made' make -s tarball || bail_out 'there is no archive'
+ok 'the archive is built' make -s tarball || bail_out 'there is no archive'
 name=jeprof-ctl-$(packaging/version)-linux-$(uname -m)
 archive=$ROOT/build/$name.tar.xz
 ok 'its checksum is right' sh -c 'cd build && sha256sum -c "$1"' sh "$name.tar.xz.sha256"
@@ -21,9 +21,9 @@ is "$(tar -tvf "$archive" | awk '$1 !~ /^(-rw-r--r--|[-d]rwxr-xr-x)$/')" '' 'nob
 again=$T/another-folder/with-a-longer-name-than-this-one
 mkdir -p "$again"
 git ls-files -z -co --exclude-standard | xargs -0 cp --parents -P -t "$again"
-ok 'it is made again, elsewhere' sh -c 'cd "$1" && umask 077 && export SOURCE_DATE_EPOCH="$2" TZ=Asia/Kolkata && make -s tarball' \
+ok 'it is built again, elsewhere' sh -c 'cd "$1" && umask 077 && export SOURCE_DATE_EPOCH="$2" TZ=Asia/Kolkata && make -s tarball' \
 	sh "$again" "$(packaging/version --date)"
-is "$(sha256sum <"$again/build/$name.tar.xz")" "$(sha256sum <"$archive")" 'byte by byte the same'
+is "$(sha256sum <"$again/build/$name.tar.xz")" "$(sha256sum <"$archive")" 'byte for byte the same'
 
 one=$T/one/$name other="$T/other folder, with ümlaut/and more"
 mkdir -p "$T/one" "$other"
@@ -61,7 +61,7 @@ main_job()
 {
 	CTL=$1/jeprof-ctl
 	ctl_ok "$2: version" --version
-	is "$out" "jeprof-ctl $(packaging/version)" "$2: it says which it is"
+	is "$out" "jeprof-ctl $(packaging/version)" "$2: its version"
 	rm -f "$T/redis.heap" "$T/redis.pb.gz"
 	snapshot "$pid"
 	ctl_ok "$2: check" check "$pid"
@@ -69,15 +69,15 @@ main_job()
 	redis EVAL "for i = 1, 3000 do redis.call('set', '$2' .. i, string.rep('x', 300)) end" 0 >/dev/null
 	start_watch watched "$pid"
 	maps_of "$watcher" >"$T/maps"
-	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code is the folder's"
+	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code is from the folder"
 	like "$(<"$T/maps")" 'libexec/program' "$2: and the program is among it"
-	is "$(<"/proc/$watcher/comm")" jeprof-ctl "$2: its name is its own"
+	is "$(<"/proc/$watcher/comm")" jeprof-ctl "$2: its name is that of the program"
 	ctl_ok "$2: dump" dump "$pid" -o "$T/redis.heap"
 	end_watch watched
 	is "$(jq -r .source "$T/watched.events")" uprobe "$2: watch has its probes"
 	ctl_ok "$2: report" report "$T/redis.heap"
 	like "$out" createStringObject "$2: it names functions"
-	ctl_ok "$2: convert, by what is loaded when it is needed" convert "$T/redis.heap" "$T/redis.pb.gz"
+	ctl_ok "$2: convert, by a library that is loaded on demand" convert "$T/redis.heap" "$T/redis.pb.gz"
 	serves "$1" "$2"
 	ctl_ok "$2: deactivate" deactivate "$pid"
 	assert_untouched "$pid" "$2: untouched"
@@ -94,10 +94,10 @@ serves()
 	own "$serve"
 	within 60 grep -q '^serving on' "$T/serve.log"
 	curl -sS --unix-socket "$T/http.sock" "http://localhost/pid/$pid/pprof/heap" >"$T/served.heap"
-	ok "$2: serve brings a profile" is_profile "$T/served.heap" || diag "$(<"$T/serve.log")"
+	ok "$2: serve returns a profile" is_profile "$T/served.heap" || diag "$(<"$T/serve.log")"
 	front=$(pgrep -P "$serve" -f libexec/http)
 	maps_of "$front" >"$T/maps"
-	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code of what speaks HTTP is the folder's"
+	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code of the HTTP process is from the folder"
 	like "$(<"$T/maps")" 'libmicrohttpd' "$2: and its library is among it"
 	end_child "$serve" -TERM
 	wait "$serve"
@@ -110,8 +110,8 @@ main_job "$other" 'another'
 mkdir "$T/bin"
 ln -s "$other/jeprof-ctl" "$T/bin/jeprof-ctl"
 ln -s ../bin/jeprof-ctl "$T/bin/other"
-is "$("$T/bin/other" --version)" "jeprof-ctl $(packaging/version)" 'by links'
-is "$(cd "$one" && ./jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'by a name that begins at the current folder'
+is "$("$T/bin/other" --version)" "jeprof-ctl $(packaging/version)" 'through links'
+is "$(cd "$one" && ./jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'by a path relative to the current folder'
 is "$(cd / && PATH=$T/bin:$PATH && exec -a '' jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'without a name'
 mv "$one" "$T/moved"
 is "$("$T/moved/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'after it was moved'
@@ -121,8 +121,8 @@ mv "$T/moved" "$one"
 mkdir "$T/fake"
 echo 'int nothing;' | cc -shared -fPIC -x c -o "$T/fake/libelf.so.1" -
 like "$(LD_LIBRARY_PATH=$T/fake "$B/jeprof-ctl" --version 2>&1)" "$T/fake/libelf.so.1" \
-	'control: a library that LD_LIBRARY_PATH names is taken'
-is "$(cd "$T/fake" && LD_LIBRARY_PATH=$T/fake "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'not here'
+	'control: a library that LD_LIBRARY_PATH names is loaded'
+is "$(cd "$T/fake" && LD_LIBRARY_PATH=$T/fake "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'not by the copy'
 
 # --- folders that it refuses ---
 for folder in "$T/a:b" "$T/a;b" "$T/\$ORIGIN"; do
@@ -133,14 +133,14 @@ for folder in "$T/a:b" "$T/a;b" "$T/\$ORIGIN"; do
 done
 chmod u+s "$one/jeprof-ctl"
 said=$(setpriv --reuid 12345 --regid 12345 --clear-groups "$one/jeprof-ctl" --version 2>&1)
-is "$?" 1 'with the set-user-ID bit it is not started'
-like "$said" "more rights than its caller's" 'and says why'
+is "$?" 1 'with the set-user-ID bit it does not start'
+like "$said" "more rights than its caller's" 'the cause is reported'
 chmod u-s "$one/jeprof-ctl"
 is "$(setpriv --reuid 12345 --regid 12345 --clear-groups "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" \
 	'control: that user may start it without'
 mv "$one/lib/jeprof-ctl" "$one/lib/away"
 said=$("$one/jeprof-ctl" --version 2>&1)
-is "$? $said" "1 jeprof-ctl: $one/lib/jeprof-ctl: No such file or directory" 'a folder that is not whole'
+is "$? $said" "1 jeprof-ctl: $one/lib/jeprof-ctl: No such file or directory" 'an incomplete folder'
 mv "$one/lib/away" "$one/lib/jeprof-ctl"
 
 # --- an empty system ---

@@ -20,7 +20,7 @@ is "$(id -u)" 0 'the tests run as root'
 ok 'systemd runs this machine' test -d /run/systemd/system
 ok 'it has Yama' test -r /proc/sys/kernel/yama/ptrace_scope
 ok 'it can be locked down' grep -qF '[none]' /sys/kernel/security/lockdown
-ok 'the kernel tells its types' test -r /sys/kernel/btf/vmlinux
+ok 'the kernel has type information' test -r /sys/kernel/btf/vmlinux
 ctl_ok 'the program runs' version
 
 done_testing

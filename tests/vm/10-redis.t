@@ -12,8 +12,8 @@ export WATCH_SYSTEM=1
 start_redis_service prof:true,prof_active:false,lg_prof_sample:12,prof_prefix:/tmp/own,narenas:2
 # Debian 11 has ProtectSystem=true together with ReadOnlyDirectories=/.
 like "$(of_unit redis-server MemoryDenyWriteExecute ProtectSystem PrivateTmp NoNewPrivileges)" \
-	'^yes (strict|yes) yes yes$' 'the unit has its fences'
-is "$(stat -c %U "/proc/$pid")" redis 'and its user'
+	'^yes (strict|yes) yes yes$' 'the unit is sandboxed'
+is "$(stat -c %U "/proc/$pid")" redis 'and runs as its user'
 tmp=/proc/$pid/root/tmp
 # Enough keys that later ones need no new memory, but too few for redis to save them by a child.
 fill_redis 4000
@@ -21,7 +21,7 @@ snapshot "$pid"
 
 ctl_ok 'list' list --json
 is "$(json ".[] | select(.pid == $pid) | \"\(.comm) \(.linkage) \(.config.prof) \(.opt.prof) \(.prof.active)\"")" \
-	'redis-server shared true true false' 'list: has it'
+	'redis-server shared true true false' 'list: it is listed'
 feature list
 ctl_ok 'check' check "$pid" --json
 is "$(json '"\(.ready) \([.checks[] | select(.ok == false)] | length)"')" 'true 0' 'check: ready'
@@ -35,12 +35,12 @@ is "$(json '"\(.changed) \(.mode)"')" 'true inline' 'activate: changed, in a bor
 feature activate
 fill_redis 1000
 ctl_ok 'dump' dump "$pid" -o "$T/redis.heap" --json
-is "$(json .via)" memfd 'dump: by memory'
+is "$(json .via)" memfd 'dump: through a memfd'
 ok 'dump: a profile' is_profile "$T/redis.heap"
 like "$(stacks_of "$T/redis.heap" | wc -l)" '^[1-9]' 'dump: with stacks'
 feature dump
 ctl_ok 'report' report "$T/redis.heap" --json
-is "$(json '"\(.pid) \(.comm)"')" "$pid redis-server" 'report: of whom'
+is "$(json '"\(.pid) \(.comm)"')" "$pid redis-server" 'report: its process'
 like "$(json '[.rows[].name] | join(" ")')" 'redis' 'report: names redis'
 feature report
 ctl_ok 'dump --in-target' dump "$pid" --in-target /tmp/there.heap
@@ -59,7 +59,7 @@ ctl_ok 'deactivate' deactivate "$pid" --json
 is "$(json .changed)" true 'deactivate: changed'
 feature deactivate
 ctl_ok 'record' record "$pid" -d 1s -o "$T/recorded.heap" --json
-is "$(json '"\(.early) \(.changed.prof.active)"')" 'false true' 'record: put back'
+is "$(json '"\(.early) \(.changed.prof.active)"')" 'false true' 'record: complete, and restored'
 ok 'record: a profile' is_profile "$T/recorded.heap"
 feature record
 assert_untouched "$pid" 'untouched by all that'
@@ -79,7 +79,7 @@ end_watch redis
 sources=$(seen redis .source | uniq)
 is "$(seen redis 'select(.by != null) | "\(.kind) \(.ok) \(.file)"')" "manual true $T/watched.heap" 'watched: our own dump'
 is "$(seen redis 'select(.file == "/tmp/watched.heap") | "\(.kind) \(.host_file) \(.bytes)"')" \
-	"manual $tmp/watched.heap $(dumped_bytes "$tmp/watched.heap")" 'watched: where it is from here'
+	"manual $tmp/watched.heap $(dumped_bytes "$tmp/watched.heap")" 'watched: the path on the host'
 ok 'watched: jemalloc dumped by itself' eval 'ls "$tmp"/own.$pid.*.u*.heap' || diag "$(ls "$tmp")"
 is "$(seen redis 'select(.kind == "gdump") | "\(.host_file) \(.bytes)"')" \
 	"$(stat -c '%n %s' "$tmp"/own.*.u*.heap)" 'watched: what jemalloc dumps by itself'

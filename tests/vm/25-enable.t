@@ -21,10 +21,10 @@ restart_service redis-server
 ok 'redis answers' within 60 redis_answers
 before=$pid
 ctl_fails 6 'opt_prof_false restart_with_prof enable_unit' 'it cannot be profiled' activate "$pid"
-like "$err" "jeprof-ctl enable $unit --restart" 'and what to do'
+like "$err" "jeprof-ctl enable $unit --restart" 'the fix is shown'
 snapshot "$pid"
 ctl_ok 'dry run' enable redis-server -n
-like "$out" "\+\+\+ $file" 'where it would be'
+like "$out" "\+\+\+ $file" 'it shows the drop-in'
 ok 'nothing is written' test ! -e "$file"
 ctl_ok 'enable' enable redis-server -y
 is "$(stat -c '%a %U' "$file")" '644 root' 'the drop-in'
@@ -43,11 +43,11 @@ feature enable
 fill_redis 4000
 snapshot "$pid"
 ctl_ok 'check --cgroup' check --cgroup "$unit" --json
-is "$(json '[.[].pid] | join(" ")')" "$pid" 'it is the one'
+is "$(json '[.[].pid] | join(" ")')" "$pid" 'it finds the process'
 ctl_ok 'dump --cgroup' dump --cgroup "$unit" -o "$T/dump.heap"
 ok 'a profile' is_profile "$T/dump.heap"
 ctl_ok 'record --cgroup' record --cgroup "$unit" -d 2s -o "$T/unit/" --json
-is "$(json '[.[] | "\(.pid) \(.changed.prof.active)"] | join(" ")')" "$pid true" 'recorded, and put back' || diag "$out"
+is "$(json '[.[] | "\(.pid) \(.changed.prof.active)"] | join(" ")')" "$pid true" 'recorded, and restored' || diag "$out"
 ok 'its profile' is_profile "$T"/unit/redis-server."$pid".*Z.heap
 assert_untouched "$pid"
 feature 'record --cgroup UNIT'
@@ -61,13 +61,13 @@ cat >/run/systemd/system/sleeper@.service <<-'END'
 END
 at_end+=('systemctl stop sleeper@one' 'rm -rf /run/systemd/system/sleeper@* /etc/systemd/system/sleeper@*')
 ctl_ok 'an instance' enable sleeper@one -y --restart
-like "$out" 'opt\.prof is true in [0-9]+ \(sleep\)' 'it has it'
+like "$out" 'opt\.prof is true in [0-9]+ \(sleep\)' 'it has opt.prof'
 is "$(of_unit sleeper@one.service Environment)" 'LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=narenas:1,prof:true,prof_active:false' \
-	'beside what the unit has'
+	'in addition to what the unit has'
 snapshot "$redis"
 ctl_ok 'record of all services' record --cgroup system.slice -d 3s -o "$T/all/" --json
 is "$(json '[.[] | select(.error == null) | .comm] | sort | join(" ")')" 'redis-server sleep' 'both at once' || diag "$out"
-is "$(json '[.[].changed.prof.active] | unique | join(" ")')" true 'and both put back'
+is "$(json '[.[].changed.prof.active] | unique | join(" ")')" true 'and both restored'
 is "$(find "$T/all" -name '*.heap' ! -name '*.base.heap' | wc -l)" 2 'two profiles'
 assert_untouched "$redis"
 feature 'record of several services'
@@ -81,15 +81,15 @@ is "$(of_unit "$unit" Environment)" 'MALLOC_CONF=narenas:2 "OTHER=a b"' 'disable
 ctl_ok 'beside the drop-in of systemctl edit' enable redis-server -y --restart
 is "$(of_unit "$unit" Environment)" 'MALLOC_CONF=narenas:2,prof:true,prof_active:false "OTHER=a b"' 'both are in force'
 conf="prof:true,prof_prefix:/tmp/a b%n\"\$HOME\\c'd"
-ctl_ok 'all that can be quoted' enable sleeper@one -y --restart --conf "$conf"
-is "$(variable sleeper@one MALLOC_CONF)" "narenas:1,$conf" 'it is what it was to be'
+ctl_ok 'whatever can be quoted' enable sleeper@one -y --restart --conf "$conf"
+is "$(variable sleeper@one MALLOC_CONF)" "narenas:1,$conf" 'it has that value'
 ctl_ok 'once more' enable sleeper@one --conf "$conf"
-like "$out" 'is already enabled' 'understood'
+like "$out" 'is already enabled' 'it is recognized'
 is "$(variable sleeper@one LD_PRELOAD)" libjemalloc.so.2 'and the rest stays'
 printf '[Service]\nEnvironment=MALLOC_CONF=narenas:3\n' >"$folder/zzz.conf"
 systemctl daemon-reload
 run_ctl enable redis-server
-like "$status $err" '1 .*still has MALLOC_CONF=narenas:3: another drop-in' 'a drop-in that comes behind'
+like "$status $err" '1 .*still has MALLOC_CONF=narenas:3: another drop-in' 'a later drop-in'
 rm "$folder/zzz.conf"
 printf 'MALLOC_CONF="narenas:4"\n' >"$T/env"
 printf '[Service]\nEnvironmentFile=-/etc/none\nEnvironmentFile=%s/e*v\n' "$T" >"$folder/file.conf"
@@ -105,7 +105,7 @@ pid=$(of_unit "$unit" MainPID)
 ok 'redis answers without it' within 60 redis_answers
 ctl_fails 6 opt_prof_false 'and it is not profiled' activate "$pid"
 systemctl set-environment MALLOC_CONF=narenas:5
-ctl_ok 'what all services have' enable redis-server -y --runtime
+ctl_ok 'an environment of all services' enable redis-server -y --runtime
 is "$(of_unit "$unit" Environment)" 'MALLOC_CONF=narenas:5,prof:true,prof_active:false' 'is kept'
 systemctl unset-environment MALLOC_CONF
 ok 'until the next boot' test -s "/run/systemd/system/$unit.d/zz-jeprof-ctl.conf"
@@ -130,7 +130,7 @@ at_end+=('rm -f /etc/init.d/oldie /run/systemd/system/bad.service')
 systemctl daemon-reload
 ctl_fails 1 'unit_broken verify_unit' 'a broken one' enable bad
 ctl_ok 'a script of System V' enable oldie -n
-like "$out" 'oldie\.service\.d/zz-jeprof-ctl\.conf' 'has a unit all the same'
+like "$out" 'oldie\.service\.d/zz-jeprof-ctl\.conf' 'it has a unit all the same'
 ctl_fails 5 'enable_is_vain unit_without_jemalloc' 'one without jemalloc' enable systemd-journald
 printf '[Service]\nType=notify\nExecStart=/bin/false\n' >/run/systemd/system/fails.service
 systemctl daemon-reload

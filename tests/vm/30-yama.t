@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernel.yama.ptrace_scope 0, 1 and 2: for root, for a user's own process, for another user's
-# process, and for a user with CAP_SYS_PTRACE. Each refusal says why and what to do.
+# process, and for a user with CAP_SYS_PTRACE. Each refusal has a cause and a fix.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +26,7 @@ works()
 	ctl_ok "$1: deactivate" deactivate "$pid"
 }
 
-# refused NAME ID FIX: every command that touches a process is refused, and so say the rows of check
+# refused NAME ID FIX: every command that touches a process is refused, as the rows of check say
 refused()
 {
 	local command
@@ -36,7 +36,7 @@ refused()
 	done
 	run_ctl check "$pid" --json
 	is "$status $(json .ready)" '4 false' "$1: check"
-	is "$(json '.checks[] | select(.name == "permission").id')" "$2" "$1: check says so"
+	is "$(json '.checks[] | select(.name == "permission").id')" "$2" "$1: check reports it"
 	ctl_ok "$1: list" list --json
 	is "$(json ".[] | select(.pid == $pid) | .comm")" redis-server "$1: list still has it"
 }

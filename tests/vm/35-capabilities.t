@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Root without capabilities, users with capabilities, and those that the watch needs: each refusal
-# says why and what to do.
+# has a cause and a fix.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -32,7 +32,7 @@ ctl_fails 4 'no_cap_sys_ptrace add_cap_sys_ptrace' 'root without CAP_SYS_PTRACE:
 run_ctl check "$pid" --json
 is "$status" 4 'root without CAP_SYS_PTRACE: check'
 like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.fix)"')" \
-	'false CAP_SYS_PTRACE is missing.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check says so'
+	'false CAP_SYS_PTRACE is missing.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check reports it'
 feature 'root without CAP_SYS_PTRACE' 'refused, with its fix'
 
 # --- exactly what is needed ---

@@ -36,10 +36,10 @@ dump_is_logged()
 
 ok 'it starts' systemctl start "$unit"
 is "$(of_unit "$unit" NoNewPrivileges ProtectSystem MemoryDenyWriteExecute PrivateNetwork)" 'yes strict yes yes' \
-	'with its fences'
+	'it is sandboxed'
 ok 'a dump is logged' within 60 dump_is_logged
 is "$(logged "select(.pid == $pid) | \"\(.kind) \(.ok) \(.file) \(.host_file)\"" | sort -u)" \
-	"manual true /tmp/service.heap /proc/$pid/root/tmp/service.heap" 'the log says what it was'
+	"manual true /tmp/service.heap /proc/$pid/root/tmp/service.heap" 'the log describes it'
 sources=$(logged .source | sort -u)
 feature watch.service "yes, by $sources"
 
@@ -48,7 +48,7 @@ restart_service redis-server
 within 60 redis_answers
 unlike "$pid" "^$before\$" 'the target is restarted'
 ok 'a dump of the new process is logged' within 60 dump_is_logged
-is "$(logged "select(.pid == $pid) | .cgroup" | sort -u)" /system.slice/redis-server.service 'and of which service it is'
+is "$(logged "select(.pid == $pid) | .cgroup" | sort -u)" /system.slice/redis-server.service 'and names its service'
 feature 'watch.service, the target is restarted'
 
 # With few samples there are few stacks, so that jemalloc does not hang: see tests/gate/gdump.t.
@@ -62,10 +62,10 @@ gdump_is_logged()
 ok 'what jemalloc dumps by itself is logged' within 60 gdump_is_logged
 ctl_ok 'gdump off' gdump "$pid" off
 
-is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it went on all the time'
+is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it was never restarted'
 ok 'it stops' systemctl stop "$unit"
-is "$(of_unit "$unit" Result)" success 'as it should'
-is "$(journalctl -u "$unit" -o cat --no-pager | grep -c -i -E '^jeprof-ctl:|cannot|lost')" 0 'and had nothing to complain of' ||
+is "$(of_unit "$unit" Result)" success 'its result is success'
+is "$(journalctl -u "$unit" -o cat --no-pager | grep -c -i -E '^jeprof-ctl:|cannot|lost')" 0 'and it logged no error' ||
 	diag "$(journalctl -u "$unit" -o cat --no-pager | grep -v '^{')"
 feature 'watch.service, dumps of jemalloc itself'
 

@@ -42,8 +42,8 @@ end_child "$sampler" -INT
 wait "$sampler"
 is "$?" 0 'ends by Ctrl-C'
 like "$(<"$T/said")" "sampled $pid \(redis-server\) for [0-9.]+ s, ended by a signal: [0-9.]+[KMG] .* allocated, [1-9][0-9]* samples" \
-	'it has seen what was allocated'
-like "$(<"$T/table")" '^alloc_space of redis-server' 'the table is of what was allocated'
+	'what was allocated is reported'
+like "$(<"$T/table")" '^alloc_space of redis-server' 'the table shows what was allocated'
 like "$(<"$T/table")" '<.*<.*<.*<' 'with whole stacks'
 diag "$(<"$T/said")"
 assert_untouched "$pid"

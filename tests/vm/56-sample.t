@@ -5,7 +5,7 @@
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# fill KEY: allocate 4 MB that stay; churn: as much that does not
+# fill KEY: allocate 4 MB that stay; churn: as much that is freed
 fill()
 {
 	at_redis EVAL "for i = 1, 10000 do redis.call('set', KEYS[1] .. i, string.rep('x', 400)) end" 1 "$1" >/dev/null
@@ -44,12 +44,12 @@ wait "$sampler"
 is "$?" 0 'ends by Ctrl-C'
 diag "$(<"$T/said")"
 like "$(<"$T/said")" "sampled $pid \(redis-server\) for [0-9.]+ s, ended by a signal: [0-9.]+[KMG] allocated, [0-9.]+[KMG] of it not freed" \
-	'it says what it has seen'
-like "$(<"$T/table")" '^inuse_space of redis-server' 'the table is of what is held'
+	'what it saw is reported'
+like "$(<"$T/table")" '^inuse_space of redis-server' 'the table shows what is held'
 like "$(<"$T/table")" '<.*<.*<.*<' 'with whole stacks'
 # At 4 MB or more, in samples of 16 KiB, the standard error is 7 %.
 live=$("$CTL" report --json --no-cache /tmp/sample.heap | jq '.total | round')
-ok "what lives: $live, $grown in fact" test $((live * 10)) -gt $((grown * 6)) -a $((live * 10)) -lt $((grown * 14))
+ok "live: $live, $grown in fact" test $((live * 10)) -gt $((grown * 6)) -a $((live * 10)) -lt $((grown * 14))
 assert_untouched "$pid"
 
 # --- killed: it is removed at the next allocation ---
@@ -59,7 +59,7 @@ own "$sampler"
 within 120 samples
 end_child "$sampler" -KILL
 fill again
-unlike "$("$CTL" undo "$pid" 2>&1)" 'sampled' 'killed: nothing of it is left to take away'
+unlike "$("$CTL" undo "$pid" 2>&1)" 'sampled' 'killed: nothing of it is left to remove'
 assert_untouched "$pid" 'killed: untouched'
 feature sample
 done_testing

@@ -39,11 +39,11 @@ fires()
 {
 	within 12 succeeds "$1" || diag "$(cat "$T/$1.out" "$T/$1.err" "$group"/memory.{pressure,events,current,high})"
 	jq -c 'select(.ok)' "$T/$1.out" | head -n 1 >"$T/fired"
-	is "$(jq -r '[.rule, .pid, .group] | tostring' "$T/fired")" "[\"$2\",$pid,\"$group\"]" "$2: a line"
+	is "$(jq -r '[.rule, .pid, .group] | tostring' "$T/fired")" "[\"$2\",$pid,\"$group\"]" "$2: its event"
 	file=$(jq -r .file "$T/fired")
 	like "$file" "\\.guard-$3\\.heap$" "$2: the name of its file"
 	ok "$2: a profile" is_profile "$file"
-	is "$(heaviest "$file")" hoard "$2: who has the most in it"
+	is "$(heaviest "$file")" hoard "$2: the function with the most memory"
 	diag "$2: the profile was there after $(jq .took_ms "$T/fired") ms; failed before: $(jq -r 'select(.ok | not) | .error.message' "$T/$1.out")"
 }
 
@@ -66,17 +66,17 @@ as_before 150
 systemctl set-property --runtime "$unit" MemoryHigh=100M
 start_guard high "$pid" --when event:high --interval 1h --json
 hold 60
-is "$(wc -l <"$T/high.out")" 0 'event:high: not before it'
+is "$(wc -l <"$T/high.out")" 0 'event:high: nothing before it'
 slowed high event:high high
 is "$(jq .limit_bytes "$T/fired")" $((100 << 20)) 'event:high: memory.high is the limit'
-ok 'event:high: what it has is read then' test "$(jq .rss_bytes "$T/fired")" -gt $((60 << 20))
+ok 'event:high: its memory is read then' test "$(jq .rss_bytes "$T/fired")" -gt $((60 << 20))
 end_guard high
 feature 'guard, event:high'
 
 systemctl set-property --runtime "$unit" MemoryHigh=100M
 start_guard psi "$pid" --when 'psi>100ms/1s' --interval 1h --json
 hold 60
-is "$(wc -l <"$T/psi.out")$(<"$T/psi.err")" '0guarding 1 process' 'psi: not before there is pressure, and it can be seen'
+is "$(wc -l <"$T/psi.out")$(<"$T/psi.err")" '0guarding 1 process' 'psi: nothing before there is pressure, and no error'
 slowed psi 'psi>100ms/1s' psi
 end_guard psi
 feature 'guard, pressure'
@@ -89,7 +89,7 @@ snapshot "$pid"
 start_guard cgroup "$pid" --when 'cgroup>85%' --json
 hold 150
 looks
-is "$(wc -l <"$T/cgroup.out")" 0 'cgroup: not before it'
+is "$(wc -l <"$T/cgroup.out")" 0 'cgroup: nothing before it'
 hold 265
 fires cgroup 'cgroup>85%' cgroup
 is "$(jq .limit_bytes "$T/fired")" $((320 << 20)) 'cgroup: memory.max is the limit'

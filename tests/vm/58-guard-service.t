@@ -20,15 +20,15 @@ at_end+=('systemctl stop redis-server' 'rm -f /var/lib/redis/dump.rdb'
 systemctl set-property --runtime redis-server.service MemoryMax=300M MemorySwapMax=0
 systemctl daemon-reload
 ok 'the unit starts' systemctl start "$unit"
-is "$(of_unit "$unit" NoNewPrivileges ProtectSystem ProtectHome PrivateNetwork)" 'yes strict yes yes' 'with its fences'
+is "$(of_unit "$unit" NoNewPrivileges ProtectSystem ProtectHome PrivateNetwork)" 'yes strict yes yes' 'it is sandboxed'
 # seccomp_of PID: print 2 if it has a system call filter
 seccomp_of()
 {
 	sed -n 's/^Seccomp:[[:space:]]*//p' "/proc/$1/status"
 }
 diag "redis-server is under a seccomp filter: $(seccomp_of "$pid")"
-is "$(seccomp_of "$(systemctl show -p MainPID --value "$unit")")" 0 'it has no filter of its own, so that it may read others'
-# told FILTER: print what the guard says about this process. On a slow machine, its first attempt
+is "$(seccomp_of "$(systemctl show -p MainPID --value "$unit")")" 0 'it has no filter, so that it may read those of targets'
+# told FILTER: print what the guard reports about this process. On a slow machine, its first attempt
 # may stop a thread for too long.
 told()
 {
@@ -48,13 +48,13 @@ for time in first second; do
 	within 60 redis_answers
 	ok "$time: a profile is taken" within 20 grows_until_taken
 	is "$(taken '[.ok, .rule, .group] | tostring')" '[true,"rss>80%","/sys/fs/cgroup/system.slice/redis-server.service"]' \
-		"$time: of which service it is, and why" || diag "$(journalctl -u "$unit" -o cat --no-pager | tail -n 20)"
+		"$time: its service and its rule" || diag "$(journalctl -u "$unit" -o cat --no-pager | tail -n 20)"
 	ok "$time: it is kept" is_profile "$(taken .file)"
 	[ "$time" = second ] || restart_service redis-server
 done
-is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it went on all the time'
+is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it was never restarted'
 ok 'it stops' systemctl stop "$unit"
-is "$(of_unit "$unit" Result)" success 'as it should'
+is "$(of_unit "$unit" Result)" success 'its result is success'
 feature guard.service
 
 done_testing

@@ -55,7 +55,7 @@ begin_long()
 	"$T/ask-http" "$path" GET "/pid/$pid/debug/pprof/heap?seconds=3000" >"$T/long" &
 	long=$!
 	own "$long"
-	ok "$1: something is at work" within 60 is_at_work
+	ok "$1: a request is running" within 60 is_at_work
 }
 is_at_work()
 {
@@ -75,43 +75,43 @@ profiles()
 install -m 755 tests/drivers/ask-http "$T/"
 
 # --- the first connection ---
-ok 'the group is made' systemd-sysusers "$ROOT/packaging/jeprof-ctl.sysusers"
+ok 'the group is created' systemd-sysusers "$ROOT/packaging/jeprof-ctl.sysusers"
 gid=$(getent group jeprof-ctl | cut -d: -f3)
-like "$gid" '^[0-9]+$' 'it is there'
+like "$gid" '^[0-9]+$' 'the group exists'
 systemctl stop jeprof-ctl-guard.service 2>/dev/null
 rm -rf /run/jeprof-ctl
 "$CTL" "${patient[@]}" status "$pid" >"$T/status"
-is "$(stat -c %a /run/jeprof-ctl)" 700 "control: the program by itself makes the folder root's alone"
+is "$(stat -c %a /run/jeprof-ctl)" 700 "control: the program by itself creates the folder for root alone"
 ok 'the socket starts' systemctl start "$socket"
 is "$(stat -c '%a %U' /run/jeprof-ctl)" '711 root' 'others may pass through its folder'
 is "$(stat -c '%a %U %G %F' "$path")" '660 root jeprof-ctl socket' 'and members of the group may connect'
 is "$(of_unit "$unit" ActiveState)" inactive 'nothing runs yet'
 snapshot "$pid"
-is "$(as other GET /healthz)" EACCES 'who is no member may not'
+is "$(as other GET /healthz)" EACCES 'a non-member may not connect'
 is "$(of_unit "$unit" ActiveState)" inactive 'and starts nothing'
-is "$(as member GET /healthz)" 200 'a member may' ||
+is "$(as member GET /healthz)" 200 'a member may connect' ||
 	bail_out "it does not serve: $(journalctl -u "$unit" -o cat --no-pager | tail -n 20)"
 is "$(of_unit "$unit" ActiveState SubState)" 'active running' 'which starts it'
-is "$(as root GET /healthz)" 200 'root may, too'
+is "$(as root GET /healthz)" 200 'root may connect, too'
 is "$(of_unit "$unit" NoNewPrivileges ProtectSystem ProtectHome PrivateNetwork DevicePolicy)" 'yes strict yes yes closed' \
-	'with its fences'
+	'it is sandboxed'
 feature 'serve.service, by the first connection'
 
 # --- what it does ---
 look
-is "$(of_process "$broker" Seccomp)" 0 'it has no filter of its own, so that it may read others'
-is "$(of_process "$front" Seccomp) $(of_process "$front" CapBnd)" '2 0000000000000000' 'what speaks HTTP has one, and no capability'
-like "$(of_process "$front" Uid)" '^[1-9][0-9]*$' 'nor is it root'
-like "$(readlink "/proc/$front/root")" 'front\.[^/]* \(deleted\)$' 'nor are there files for it'
+is "$(of_process "$broker" Seccomp)" 0 'it has no filter, so that it may read those of targets'
+is "$(of_process "$front" Seccomp) $(of_process "$front" CapBnd)" '2 0000000000000000' 'the HTTP process has one, and no capability'
+like "$(of_process "$front" Uid)" '^[1-9][0-9]*$' 'it is not root'
+like "$(readlink "/proc/$front/root")" 'front\.[^/]* \(deleted\)$' 'its root directory is deleted'
 diag "redis-server is under a seccomp filter: $(of_process "$pid" Seccomp)"
 is "$(as member GET /api/v1/processes)" 200 'list'
-is "$(jq -c ".[] | select(.pid == $pid) | .comm" "$T/body")" '"redis-server"' 'list: it is there'
+is "$(jq -c ".[] | select(.pid == $pid) | .comm" "$T/body")" '"redis-server"' 'list: it is listed'
 is "$(as member POST "/api/v1/processes/$pid/deactivate") $(jq .after "$T/body")" '200 false' 'deactivate' || diag "$(<"$T/body")"
 is "$(as member POST "/api/v1/processes/$pid/activate") $(jq .after "$T/body")" '200 true' 'activate' || diag "$(<"$T/body")"
 fill_redis
 profiles member 'dump'
 is "$(as member POST "/api/v1/processes/$pid/dump?format=folded")" 200 'a profile with names'
-like "$(<"$T/body")" 'createStringObject' 'which has names' || diag "$(head -n 3 "$T/body")"
+like "$(<"$T/body")" 'createStringObject' 'the names are there' || diag "$(head -n 3 "$T/body")"
 assert_untouched "$pid" 'profiled over HTTP: untouched'
 like "$(journalctl -u "$unit" -o cat --no-pager)" "op=dump result=ok uid=12345 .* pid=$pid comm=\"redis-server\"" 'the journal says who did it'
 feature 'serve.service, profiles'
@@ -123,7 +123,7 @@ is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'a record
 run=$(jq .id "$T/body")
 fill_redis
 is "$(as member POST "/api/v1/runs/$run/stop") $(jq -r .state "$T/body")" '200 stopped' 'it ends early' || diag "$(<"$T/body")"
-is "$(stat -c '%a %U' /var/lib/jeprof-ctl/runs)" '700 root' 'what it keeps is root'"'"'s alone'
+is "$(stat -c '%a %U' /var/lib/jeprof-ctl/runs)" '700 root' 'only root can access what it keeps'
 ok 'the profile is kept' test -s "/var/lib/jeprof-ctl/runs/$run/profile.heap"
 is "$(as member GET "/api/v1/runs/$run/diff?format=folded")" 200 'what grew'
 like "$(<"$T/body")" 'createStringObject' 'what grew has names' || diag "$(head -n 3 "$T/body")"
@@ -131,7 +131,7 @@ is "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" false 'profiling is off
 assert_untouched "$pid" 'recorded: untouched'
 feature 'serve.service, recordings'
 snapshot "$pid"
-is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'another one, which is at work when all is killed'
+is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'another one, which is running when all are killed'
 killed_run=$(jq .id "$T/body")
 
 # --- killed and stopped ---
@@ -143,7 +143,7 @@ another_front()
 	look
 	[ -n "$front" ] && [ "$front" != "$killed" ]
 }
-ok 'what speaks HTTP is killed: another one comes' within 60 another_front
+ok 'the HTTP process is killed: another one starts' within 60 another_front
 profiles member 'another one'
 is "$broker $(of_unit "$unit" NRestarts)" "$before 0" 'the broker stays'
 
@@ -154,23 +154,23 @@ left=$(<"/sys/fs/cgroup$group/cgroup.procs")
 kill -KILL "$broker"
 is "$(as member GET /healthz)" 200 'the broker is killed: the next connection starts another one'
 within 60 eval '[ "$(still_there "$left")" = 0 ]'
-is "$(still_there "$left")" 0 'what ran beside it is gone'
+is "$(still_there "$left")" 0 'its other processes are gone'
 has_ended()
 {
 	as member GET "/api/v1/runs/$killed_run" >/dev/null
 	grep -qE '"state": ?"(stopped|interrupted)"' "$T/body"
 }
-ok 'what it recorded has ended, and says how' within 60 has_ended || diag "$(<"$T/body")"
+ok 'its recording has ended, and says how' within 60 has_ended || diag "$(<"$T/body")"
 is "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" false 'and profiling is off again'
 is "$(as member GET "/api/v1/runs/$run") $(jq -r .state "$T/body")" '200 stopped' 'what was recorded before is there'
 assert_untouched "$pid" 'the broker is killed: untouched'
-is "$(as member POST "/api/v1/processes/$pid/activate")" 200 'on, for what follows'
+is "$(as member POST "/api/v1/processes/$pid/activate")" 200 'activated, for what follows'
 snapshot "$pid"
 profiles member 'another broker'
 
 begin_long 'stopped'
 ok 'it stops' systemctl stop "$unit"
-is "$(of_unit "$unit" ActiveState Result)" 'inactive success' 'as it should'
+is "$(of_unit "$unit" ActiveState Result)" 'inactive success' 'it is inactive, without a failure'
 is "$(of_unit "$socket" ActiveState SubState)" 'active listening' 'the socket is still there'
 assert_untouched "$pid" 'stopped: untouched'
 profiles member 'the next connection'
@@ -190,10 +190,10 @@ systemctl daemon-reload
 systemctl stop "$unit"
 ok 'a port: the socket starts again' systemctl restart "$socket"
 where=$port
-is "$(as other GET "/pid/$pid/pprof/heap")" 401 'a port: nothing without a token'
-is "$(as other GET "/pid/$pid/pprof/heap" "$token")" 200 'a port: a profile for who has one' || diag "$(<"$T/body")"
+is "$(as other GET "/pid/$pid/pprof/heap")" 401 'a port: no access without a token'
+is "$(as other GET "/pid/$pid/pprof/heap" "$token")" 200 'a port: a profile with a token' || diag "$(<"$T/body")"
 like "$(head -c 8 "$T/body")" '^heap_v2/' 'a port: it is one'
-is "$(as other POST "/api/v1/processes/$pid/deactivate" "$token")" 403 'a port: no more than the token is for'
+is "$(as other POST "/api/v1/processes/$pid/deactivate" "$token")" 403 'a port: no more than the role of the token'
 is "$(of_unit "$unit" PrivateNetwork)" yes 'a port: without a network of its own'
 where=$path
 is "$(as member GET /healthz)" 200 'a port: and the socket as before'
@@ -208,9 +208,9 @@ ok 'the socket goes with its unit' test ! -e "$path"
 ok 'the service starts by itself' systemctl start "$unit"
 is "$(stat -c '%a %U %G %F' "$path")" '660 root jeprof-ctl socket' 'the same socket'
 profiles member 'by itself'
-is "$(as other GET /healthz)" EACCES 'by itself: for members alone'
+is "$(as other GET /healthz)" EACCES 'by itself: only for members'
 ok 'by itself: it stops' systemctl stop "$unit"
-is "$(of_unit "$unit" Result)" success 'by itself: as it should'
+is "$(of_unit "$unit" Result)" success 'by itself: its result is success'
 ok 'by itself: its socket goes with it' test ! -e "$path"
 assert_untouched "$pid" 'by itself: untouched'
 feature 'serve.service, by itself'

@@ -43,7 +43,7 @@ main_job()
 	fill_redis 4000
 	snapshot "$pid"
 	ctl_ok "$name: list" list --json
-	like "$(json ".[] | select(.pid == $pid) | \"\(.opt.prof) \(.container)\"")" "^true .*$name" "$name: list says in which container"
+	like "$(json ".[] | select(.pid == $pid) | \"\(.opt.prof) \(.container)\"")" "^true .*$name" "$name: list names the container"
 	ctl_ok "$name: check" check "$pid"
 	ctl_ok "$name: activate" activate "$pid"
 	fill_redis 1000
@@ -52,15 +52,15 @@ main_job()
 	ctl_ok "$name: dump --in-target" dump "$pid" --in-target "/tmp/$name.there.heap"
 	end_watch "$name"
 	ok "$name: a profile" is_profile "$T/$name.heap"
-	ok "$name: a profile in there" is_profile "$there/tmp/$name.there.heap"
+	ok "$name: a profile in the container" is_profile "$there/tmp/$name.there.heap"
 	ctl_ok "$name: report" report "$T/$name.heap" --json
 	like "$(json '[.rows[].name] | join(" ")')" 'redis' "$name: report names it"
 	is "$(seen "$name" '"\(.kind) \(.ok) \(.by) \(.file)"')" \
 		"$(printf '%s\n' "manual true jeprof-ctl $T/$name.heap" "manual true null /tmp/$name.there.heap")" \
 		"$name: both are seen"
 	is "$(seen "$name" 'select(.host_file != null) | "\(.host_file) \(.bytes)"')" \
-		"$there/tmp/$name.there.heap $(dumped_bytes "$there/tmp/$name.there.heap")" "$name: where it is from here"
-	like "$(seen "$name" .container | sort -u)" "$name" "$name: in which container"
+		"$there/tmp/$name.there.heap $(dumped_bytes "$there/tmp/$name.there.heap")" "$name: the path on the host"
+	like "$(seen "$name" .container | sort -u)" "$name" "$name: the container is named"
 	ctl_ok "$name: deactivate" deactivate "$pid"
 	# The container's programs have a seccomp filter, and reading it takes CAP_SYS_ADMIN.
 	runner=(setpriv '--bounding-set=-all,+sys_ptrace,+dac_read_search,+sys_admin' --inh-caps=-all)

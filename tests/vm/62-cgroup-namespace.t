@@ -34,10 +34,10 @@ stop_target "$pid"
 is "$(options)" "$before" 'the mount of the host is as it was'
 mkdir "$T/own"
 mount -t cgroup2 none "$T/own"
-unlike "$(options)" nsdelegate 'control: a mount of ones own takes options away'
+unlike "$(options)" nsdelegate 'control: another mount takes options away'
 umount "$T/own"
 mount -o "remount,$before" /sys/fs/cgroup
-is "$(options)" "$before" 'they are there again'
+is "$(options)" "$before" 'they are restored'
 
 # A systemd unit, by its own name.
 systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF=prof:true,prof_active:false \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A service that runs while its libjemalloc2 is upgraded: the library that it runs has no path any
+# A service that runs while its libjemalloc2 is upgraded: the library that it uses has no path any
 # more, and the path leads to another file.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,12 +22,12 @@ at_end+=("cp -p $kept $library.dpkg-new" "mv -f $library.dpkg-new $library")
 cp "$other" "$library.dpkg-new"
 mv -f "$library.dpkg-new" "$library"
 export LD_LIBRARY_PATH=$T/kept # redis-cli is linked with it, too
-ok 'what runs has no name any more' grep -qF "$library (deleted)" "/proc/$pid/maps"
+ok 'the library in use has no name any more' grep -qF "$library (deleted)" "/proc/$pid/maps"
 fill_redis 4000
 snapshot "$pid"
 
 ctl_ok 'list' list --json
-is "$(json ".[] | select(.pid == $pid) | \"\(.linkage) \(.config.prof) \(.opt.prof)\"")" 'shared true true' 'list: has it'
+is "$(json ".[] | select(.pid == $pid) | \"\(.linkage) \(.config.prof) \(.opt.prof)\"")" 'shared true true' 'list: it is listed'
 ctl_ok 'check' check "$pid"
 ctl_ok 'activate' activate "$pid"
 fill_redis 1000
@@ -58,7 +58,7 @@ set_sysctl kernel.yama.ptrace_scope 0
 snapshot "$pid"
 runner=("${user[@]}")
 ctl_ok 'a user: list' list --json
-is "$(json ".[] | select(.pid == $pid) | .linkage")" shared 'a user: list has it'
+is "$(json ".[] | select(.pid == $pid) | .linkage")" shared 'a user: it is listed'
 ctl_ok 'a user: activate' activate "$pid"
 ctl_ok 'a user: deactivate' deactivate "$pid"
 feature 'libjemalloc2 upgraded meanwhile, a user'
