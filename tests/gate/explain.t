@@ -17,26 +17,34 @@ near()
 		diag "$2: $got of $rss, wanted $(($3 * MIB))"
 }
 
-# adds_up NAME: the parts must add up to the total of the document, and this must match
-# smaps_rollup, not VmRSS, which may differ by pages that each processor has not yet counted
-# (percpu_counter, since Linux 6.2)
-adds_up()
+# What smaps_rollup counts, not VmRSS, which may differ by pages that each processor has not yet
+# counted (percpu_counter, since Linux 6.2).
+resident()
 {
-	local rss rollup
+	awk '/^Rss/ { print $2 * 1024 }' "/proc/$pid/smaps_rollup"
+}
 
-	is "$(json '[.parts[]] | add')" "$(json .rss_bytes)" "$1: its parts add up"
+# explains NAME: explain it, as JSON: the parts must add up to the total, and this must be between
+# what the kernel counts before and after, within 2 %
+explains()
+{
+	local rss before after
+
+	before=$(resident)
+	ctl_ok "$1" explain "$pid" --json
+	after=$(resident)
 	rss=$(json .rss_bytes)
-	rollup=$(awk '/^Rss/ { print $2 * 1024 }' "/proc/$pid/smaps_rollup")
-	ok "$1: the total matches smaps_rollup" test "$((rss > rollup ? rss - rollup : rollup - rss))" -le "$((rss / 50))" ||
-		diag "$rss, $rollup"
+	is "$(json '[.parts[]] | add')" "$rss" "$1: its parts add up"
+	ok "$1: the total is what the kernel counts" \
+		test "$rss" -ge "$((before - before / 50))" -a "$rss" -le "$((after + after / 50))" ||
+		diag "$rss; from $before to $after"
 }
 
 # --- memory of many owners, and address space that nobody uses ---
 export MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:0,narenas:1,thp:never
 start_victim owned 48
 snapshot "$pid"
-ctl_ok 'many owners' explain "$pid" --json
-adds_up 'many owners'
+explains 'many owners'
 near 'memory that malloc handed out' allocated 40
 near 'memory that was freed, but kept' dirty 24
 # jemalloc counts pages as resident that it has not used yet: 2 MiB more in some starts.
@@ -67,8 +75,7 @@ assert_untouched "$pid" 'many owners: untouched'
 
 # --- control: without the mapping it is not found ---
 start_victim owned 0
-ctl_ok 'without a mapping of its own' explain "$pid" --json
-adds_up 'without a mapping of its own'
+explains 'without a mapping of its own'
 near 'without a mapping of its own: none is found' anonymous 0
 is "$(json .sampled)" false 'without sampling'
 is "$(json '.advice[0].id')" memory_is_allocated 'without a mapping of its own: most is allocated'
@@ -76,23 +83,16 @@ like "$(json '.advice[0].fix')" "record $pid" 'without a mapping of its own: the
 
 # --- no jemalloc, or one that cannot be called ---
 start_victim idle-plain
-grown_up()
-{
-	[ "$(tests/drivers/photo board "$T/board.$pid" | jq '.beats | min')" -ge 3 ]
-}
-within 60 grown_up # it has used all of its code
 snapshot "$pid"
-ctl_ok 'without jemalloc' explain "$pid" --json
-adds_up 'without jemalloc'
+explains 'without jemalloc'
 is "$(json '[.stats, .parts.allocated, .warning_id] | tostring')" '[null,0,"no_jemalloc"]' 'without jemalloc: a warning'
 assert_untouched "$pid" 'without jemalloc: untouched'
 start_victim owned 48
 kill -STOP "$pid"
-ctl_ok 'a stopped process' explain "$pid" --json
+explains 'a stopped process'
 is "$(json '[.stats, .advice[0].id] | tostring')" '[null,"memory_unsplit"]' \
 	'a stopped process: the share of jemalloc is unknown'
 like "$(json .warning)" 'stopped' 'a stopped process: the cause'
-adds_up 'a stopped process'
 kill -CONT "$pid"
 
 # --- another allocator next to jemalloc: CPython keeps small objects in its own arenas ---
@@ -110,8 +110,7 @@ own "$pid"
 within 60 grep -q ready "$T/arenas"
 arenas=$(sed -nE 's/^([0-9]+) arenas \* [0-9]+ bytes\/arena += +([0-9,]+)$/\2/p' "$T/arenas" | tr -d ,)
 snapshot "$pid"
-ctl_ok 'python' explain "$pid" --json
-adds_up python
+explains python
 ok 'python: its arenas, between the bounds' test "$(json .parts.anonymous)" -le "$arenas" -a \
 	"$(json .anonymous_max_bytes)" -ge "$arenas" || diag "$arenas: $out"
 ok 'python: the bounds are close' test "$(($(json .anonymous_max_bytes) - $(json .parts.anonymous)))" \
