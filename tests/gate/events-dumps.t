@@ -17,12 +17,16 @@ dumps()
 	at watched "/api/v1/events?wait=0&since=$1"
 	jq -c "select(.type == \"dump\") | $2" "$T/body"
 }
+MALLOC_CONF=prof:true,prof_active:false start_dumper dumper-hidden.stripped
+hidden=$pid
 MALLOC_CONF=prof:true,prof_active:false start_redis
 load_redis 10
 snapshot "$pid"
 make_tokens
 start_serve watched --watch --listen "127.0.0.1:$port" --token-file "$T/tokens"
 says watched '^watching [1-9][0-9]* process'
+is "$(said watched "warning: $hidden \(dumper-hidden\.s\): prof_dump was not found; its dumps are seen only by")" 1 \
+	'a process that is watched only in part: a warning' || diag "$(<"$T/watched.err")"
 at watched '/api/v1/events?wait=0'
 begin=$next
 redis DEBUG MALLCTL-STR prof.dump "$T/manual.heap" >/dev/null
