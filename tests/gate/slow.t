@@ -25,7 +25,7 @@ over()
 start_filler
 snapshot "$pid"
 
-begin status "$pid" --timeout 6s
+begin status "$pid" --timeout 10s
 kill -STOP "$tracer"
 ok 'stopped in the search: control: it is stopped' within 60 is_stopped "$tracer"
 over 'stopped in the search'
@@ -48,7 +48,7 @@ is "$status" 1 'interrupted in the search: the exit status'
 is "$err" 'jeprof-ctl: interrupted; nothing was changed' 'interrupted in the search: it is reported'
 
 # Control: a search that ends by itself.
-begin status "$pid" --timeout 1s
+begin status "$pid" --timeout 10s
 over 'control'
 is "$status" 8 'control: a search that ends by itself'
 like "$err" 'no safe moment was found' 'control: the cause is reported'
