@@ -219,9 +219,10 @@ $(B)/gen/web/serve.o: $(B)/gen/web/serve.html $(B)/gen/web/serve.csp
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o serve.o serve.html serve.csp
 
 # The code mapped into targets: a separate image without a C library, and the offsets in it.
-# It must be the same even with the sanitizers.
+# It must be the same even with the sanitizers. Frame pointers are for other readers of its probes.
 SAMPLER_FLAGS := -std=gnu17 -O2 $(WARNINGS) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
-	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables $(SAMPLER_ARCH_FLAGS)
+	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables \
+	-fno-omit-frame-pointer -fno-optimize-sibling-calls $(SAMPLER_ARCH_FLAGS)
 $(B)/gen/sampler/target.so: sampler/target.c sampler/target.lds $(wildcard sampler/*.h sampler/arch/*.h) Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)

@@ -429,6 +429,28 @@ struct json_object *api_prefix(const char *prefix, const struct ops_prefix *resu
 	return doc;
 }
 
+static struct json_object *probe_of(const struct ops_probe *probe)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_u64(doc, "offset", probe->offset);
+	json_set_u64(doc, "semaphore", probe->semaphore);
+	return doc;
+}
+
+struct json_object *api_probes(const struct ops_sample_progress *p)
+{
+	struct json_object *doc = new_doc(p->cost);
+
+	json_set_text(doc, "image", p->image);
+	json_set(doc, "alloc", probe_of(&p->alloc));
+	json_set(doc, "free", probe_of(&p->free));
+	json_set_u64(doc, "sample_bytes", p->sample_bytes);
+	json_set_u64(doc, "duration_ms", p->duration_ms);
+	set_cost(doc, p->cost, NULL);
+	return doc;
+}
+
 struct json_object *api_reset(const struct ops_reset *reset)
 {
 	struct json_object *doc = new_doc(&reset->cost);

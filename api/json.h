@@ -15,6 +15,7 @@
 #include "ops/growth.h"
 #include "ops/guard/guard.h"
 #include "ops/ops.h"
+#include "ops/sample/sample.h"
 #include "ops/unit/unit.h"
 #include "ops/watch/watch.h"
 #include "profile/report.h"
@@ -61,6 +62,7 @@ struct json_object *api_dump(const struct ops_dump *dump);
 struct json_object *api_bundle(const struct ops_bundle *bundle);
 /* `done`: the change was made; `restarted`: the service was restarted, too. */
 struct json_object *api_unit(const struct ops_unit *unit, bool done, bool restarted);
+struct json_object *api_probes(const struct ops_sample_progress *p);
 struct json_object *api_undo(const struct ops_undone *undone, size_t n);
 
 /* `files`: the names of the `n` files written of the difference. */

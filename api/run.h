@@ -8,7 +8,6 @@
 
 #include "api/json.h"
 #include "ops/guard/guard.h"
-#include "ops/sample/sample.h"
 
 #include <time.h>
 

@@ -28,6 +28,9 @@ enum arch_reloc arch_reloc(uint64_t type);
 /* The register of a function's i-th argument, counted from 1 to 4; "" for 0. */
 const char *arch_arg_register(unsigned int i);
 
+/* The same, as in tracefs (the kernel's trace/uprobetracer.rst). */
+const char *arch_trace_register(unsigned int i);
+
 /*
  * The position in a program's TLS segment of the data at `offset` from the thread pointer. The
  * segment has `size` bytes, aligned to `align`.

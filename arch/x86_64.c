@@ -23,6 +23,13 @@ const char *arch_arg_register(unsigned int i)
 	return names[i < sizeof(names) / sizeof(*names) ? i : 0];
 }
 
+const char *arch_trace_register(unsigned int i)
+{
+	static const char *const names[] = { "", "di", "si", "dx", "cx" };
+
+	return names[i < sizeof(names) / sizeof(*names) ? i : 0];
+}
+
 /* Variant II of the TLS ABI: the program's block ends at the thread pointer. */
 uint64_t arch_tls_place(int64_t offset, uint64_t size, uint64_t align)
 {

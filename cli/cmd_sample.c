@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -6,6 +8,7 @@
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "io/memory_file.h"
 #include "ops/sample/sample.h"
 #include "ops/sites/sites.h"
 #include "sampler/layout.h"
@@ -25,14 +28,23 @@ static const char *how_it_ended(bool early, bool ended)
 
 #define SAMPLE_DURATION_MS 30000
 
+#define OPTION_SAMPLE_RATE                                                                 \
+	{                                                                                  \
+		"sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",                        \
+			"take a sample every SIZE bytes on average, 4K to 1T (512K)", NULL \
+	}
+#define OPTION_MAX_OVERHEAD                                                           \
+	{                                                                             \
+		"max-overhead", 0, VALUE(INT, max_overhead), "N",                     \
+			"refuse or stop if it takes more than N % of a CPU (5)", NULL \
+	}
+
 static const struct option_def options_of_sample[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (30s)", NULL },
-	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
-	  "take a sample every SIZE bytes on average, 4K to 1T (512K)", NULL },
+	OPTION_SAMPLE_RATE,
 	{ "min-age", 0, VALUE(DURATION, min_age_ms), "D",
 	  "of what is not freed, count only what was allocated before the last D", NULL },
-	{ "max-overhead", 0, VALUE(INT, max_overhead), "N",
-	  "refuse or stop if it takes more than N % of a CPU (5)", NULL },
+	OPTION_MAX_OVERHEAD,
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "text, tree, jeprof, or a format of convert (text)", report_formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
@@ -57,13 +69,15 @@ static const char *cost_text(const struct ops_sample_progress *p, char buf[COST_
 	return buf;
 }
 
-static void say_sample_begins(void *ctx, const struct ops_sample_progress *p)
+static int say_sample_begins(void *ctx, const struct ops_sample_progress *p, struct err *err)
 {
 	char who[OUT_WHO_SIZE], cost[COST_SIZE];
 
 	(void)ctx;
+	(void)err;
 	fprintf(stderr, "sampling %s for %.1f s%s\n", out_who(p->cost, who, sizeof(who)),
 		(double)p->duration_ms / 1000, cost_text(p, cost));
+	return 0;
 }
 
 static void show_sample(void *ctx, const struct ops_sample_progress *p)
@@ -149,12 +163,19 @@ static int take_sample(const struct args *args, int fd, char **name, struct err 
 	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
 }
 
-static int run_sample(const struct args *args, struct err *err)
+static int check_sample_rate(const struct args *args, struct err *err)
 {
 	uint64_t rate = args->sample_rate;
 
-	if (rate && (rate < SAMPLER_BYTES_MIN || rate > SAMPLER_BYTES_MAX))
-		return err_raise(err, ERROR_SAMPLE_RATE_RANGE);
+	return rate && (rate < SAMPLER_BYTES_MIN || rate > SAMPLER_BYTES_MAX)
+		       ? err_raise(err, ERROR_SAMPLE_RATE_RANGE)
+		       : 0;
+}
+
+static int run_sample(const struct args *args, struct err *err)
+{
+	if (check_sample_rate(args, err))
+		return -1;
 	if (args->min_age_ms >= duration_ms(args))
 		return err_raise(err, ERROR_MIN_AGE_TOO_LONG);
 	return args_check_overhead(args, err) ||
@@ -170,6 +191,107 @@ const struct command cmd_sample = {
 	.options = options_of_sample,
 	.needs_pid = true,
 	.run = run_sample,
+};
+
+/* --- probes --- */
+
+#define PROBES_DURATION_MS 600000
+
+static const struct option_def options_of_probes[] = {
+	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long they stay (10m)", NULL },
+	OPTION_SAMPLE_RATE,
+	OPTION_MAX_OVERHEAD,
+	{ .name = NULL },
+};
+
+static int print_probe(const char *name, const struct ops_sample_progress *p,
+		       const struct ops_probe *probe, const char *arguments, struct err *err)
+{
+	return out_line(err,
+			"  echo 'p:otel_memory/%s %s:0x%" PRIx64 "(0x%" PRIx64 ") %s' "
+			">>/sys/kernel/tracing/uprobe_events",
+			name, p->image, probe->offset, probe->semaphore, arguments);
+}
+
+/* For people: what to type next. */
+static int print_probes(const struct ops_sample_progress *p, struct err *err)
+{
+	const char *address = arch_trace_register(1), *size = arch_trace_register(2),
+		   *bytes = arch_trace_register(3);
+	char alloc[80], free[24];
+
+	snprintf(alloc, sizeof(alloc), "address=%%%s:x64 size=%%%s:u64 bytes=%%%s:u64", address,
+		 size, bytes);
+	snprintf(free, sizeof(free), "address=%%%s:x64", address);
+	return out_line(err, "For perf:") || print_probe("alloc", p, &p->alloc, alloc, err) ||
+			       print_probe("free", p, &p->free, free, err) ||
+			       out_line(err, "  perf record -e 'otel_memory:*' -p %d",
+					p->cost->pid) ||
+			       out_line(err, "For bpftrace:") ||
+			       out_line(err,
+					"  bpftrace -p %d -e 'uprobe:%s:0x%" PRIx64
+					" { @[arg1] = sum(arg2) }'",
+					p->cost->pid, p->image, p->alloc.offset)
+		       ? -1
+		       : 0;
+}
+
+static int show_probes(void *ctx, const struct ops_sample_progress *p, struct err *err)
+{
+	const struct args *args = ctx;
+	char who[OUT_WHO_SIZE], cost[COST_SIZE], rate[16];
+
+	if (args->json)
+		return out_json(api_probes(p), err) || out_flush(err) ? -1 : 0;
+	if (!args->quiet)
+		fprintf(stderr, "probes in %s for %.1f s, a sample every %s%s\n",
+			out_who(p->cost, who, sizeof(who)), (double)p->duration_ms / 1000,
+			text_size(p->sample_bytes, rate, sizeof(rate)), cost_text(p, cost));
+	return print_probes(p, err) || out_flush(err) ? -1 : 0;
+}
+
+static int run_probes(const struct args *args, struct err *err)
+{
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
+	_cleanup_(ops_sample_fini) struct ops_sample got = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_sample_request request = {
+		.for_others = true,
+		.duration_ms = args->duration_ms ? args->duration_ms : PROBES_DURATION_MS,
+		.sample_bytes = args->sample_rate,
+		.max_overhead = args_max_overhead(args),
+		.began = show_probes,
+		.ctx = (void *)args,
+	};
+	struct ops_options options;
+	char who[OUT_WHO_SIZE];
+	pid_t pid;
+
+	args_options(args, &options);
+	if (check_sample_rate(args, err) || args_check_overhead(args, err) ||
+	    args_pid(args, &options, &pid, err) || signals_open(&stop, err) ||
+	    memory_file_make(&fd, err))
+		return -1;
+	options.stop_fd = stop.fd;
+	request.fd = fd;
+	if (ops_sample(pid, &request, &options, &got, err))
+		return -1;
+	if (!args->quiet && !args->json)
+		fprintf(stderr, "probes in %s: %.1f s%s, %" PRIu64 " allocations\n",
+			out_who(&got.cost, who, sizeof(who)), (double)got.duration_ms / 1000,
+			how_it_ended(got.early, got.ended), got.allocations);
+	if (ops_sample_warning(&got)->ids[0])
+		out_warn((void *)args, ops_sample_warning(&got));
+	return 0;
+}
+
+const struct command cmd_probes = {
+	.name = "probes",
+	.words = "PID",
+	.help = "let perf, bpftrace and others see sampled allocations and their frees",
+	.options = options_of_probes,
+	.needs_pid = true,
+	.run = run_probes,
 };
 
 /* --- sites --- */

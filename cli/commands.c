@@ -12,8 +12,8 @@ const struct command *const commands[] = {
 	&cmd_activate,	 &cmd_deactivate, &cmd_dump,	&cmd_bundle, &cmd_reset, /* step by step */
 	&cmd_threads,	 &cmd_gdump,	  &cmd_prefix,	&cmd_report, &cmd_diff,
 	&cmd_leaks,	 &cmd_convert, /* profiles */
-	&cmd_guard,	 &cmd_watch,	  &cmd_serve,	&cmd_sites,  &cmd_stats,
-	&cmd_get,	 &cmd_set, /* jemalloc itself */
+	&cmd_guard,	 &cmd_watch,	  &cmd_serve,	&cmd_sites,  &cmd_probes,
+	&cmd_stats,	 &cmd_get,	  &cmd_set, /* jemalloc itself */
 	&cmd_completion, &cmd_help,	  &cmd_version, NULL,
 };
 

@@ -28,6 +28,7 @@ extern const struct command cmd_watch;
 extern const struct command cmd_guard;
 extern const struct command cmd_serve;
 extern const struct command cmd_sites;
+extern const struct command cmd_probes;
 extern const struct command cmd_sample;
 extern const struct command cmd_report;
 extern const struct command cmd_convert;

@@ -16,6 +16,8 @@ const struct sampler_offsets sampler_offsets = {
 	.control = OFFSET_OF_sampler_control,
 	.alloc_probe = OFFSET_OF_sampler_alloc_probe,
 	.free_probe = OFFSET_OF_sampler_free_probe,
+	.alloc_hold = OFFSET_OF_sampler_alloc_hold,
+	.free_hold = OFFSET_OF_sampler_free_hold,
 	.alloc_semaphore = SAMPLER_STATE + offsetof(struct sampler_state, alloc_semaphore),
 	.free_semaphore = SAMPLER_STATE + offsetof(struct sampler_state, free_semaphore),
 };

@@ -23,6 +23,7 @@ struct sampler_offsets {
 	uint64_t end;	  /* of the function that exiting threads call, see SAMPLER_GUARD */
 	uint64_t control; /* of sampler_control() */
 	uint64_t alloc_probe, free_probe;	  /* addresses to probe */
+	uint64_t alloc_hold, free_hold;		  /* and such that are never executed */
 	uint64_t alloc_semaphore, free_semaphore; /* and their reference counts */
 };
 extern const struct sampler_offsets sampler_offsets;

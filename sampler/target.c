@@ -54,6 +54,10 @@ static __attribute__((noinline)) void report_free(uint64_t address)
 	SAMPLER_PROBE("free", "sampler_state + 2", SAMPLER_FREE_ARGUMENTS, address, 0, 0);
 }
 
+/* Where the semaphores can be held while only others read the probes. */
+SAMPLER_HOLD("alloc");
+SAMPLER_HOLD("free");
+
 static bool is_read(void)
 {
 	const struct sampler_state *s = &sampler_state;

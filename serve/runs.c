@@ -213,10 +213,12 @@ int run_do_record(const struct work *w, struct result *r, struct err *err)
 
 /* --- samplings --- */
 
-static void sampling_began(void *ctx, const struct ops_sample_progress *progress)
+static int sampling_began(void *ctx, const struct ops_sample_progress *progress, struct err *err)
 {
 	(void)progress;
+	(void)err;
 	begin(ctx);
+	return 0;
 }
 
 static int sample(struct doing *d, struct ops_sample *sample, struct err *err)

@@ -37,6 +37,8 @@ static bool is_image(pid_t pid, uint64_t base, const unsigned char *image)
 		return false;
 	got[sampler_offsets.alloc_probe] = image[sampler_offsets.alloc_probe];
 	got[sampler_offsets.free_probe] = image[sampler_offsets.free_probe];
+	got[sampler_offsets.alloc_hold] = image[sampler_offsets.alloc_hold];
+	got[sampler_offsets.free_hold] = image[sampler_offsets.free_hold];
 	return !memcmp(got, image, SAMPLER_STATE);
 }
 
@@ -114,12 +116,19 @@ static bool is_file(int fd, const unsigned char *image, size_t len)
 	return (fcntl(fd, F_GET_SEALS) & MEMFD_SEALS) == MEMFD_SEALS;
 }
 
+const char *block_name(const struct block *b, char buf[BLOCK_NAME_SIZE])
+{
+	snprintf(buf, BLOCK_NAME_SIZE, "map_files/%" PRIx64 "-%" PRIx64, b->base,
+		 b->base + SAMPLER_STATE);
+	return buf;
+}
+
 int block_map(struct session *s, struct block *b, struct err *err)
 {
 	_cleanup_(cleanup_free) unsigned char *image = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
 	struct stat st;
-	char name[64];
+	char name[BLOCK_NAME_SIZE];
 	dev_t memfds;
 	size_t len;
 
@@ -142,9 +151,7 @@ int block_map(struct session *s, struct block *b, struct err *err)
 		if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
 			return -1;
 	}
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, b->base,
-		 b->base + SAMPLER_STATE);
-	b->handle = door_proc_handle(s->proc.mm_pid, name);
+	b->handle = door_proc_handle(s->proc.mm_pid, block_name(b, name));
 	if (b->handle < 0)
 		return err_raise_sys(err, ERROR_BLOCK_UNREADABLE, errno, SESSION_ARGS(s));
 	/* It must be the file which was mapped, and sealed: the kernel is going to probe it. */

@@ -258,9 +258,10 @@ static int begin(struct sampling *g, struct err *err)
 	const struct sampler_offsets *at = &sampler_offsets;
 	struct heap_probes probes = {
 		.pid = g->s->proc.mm_pid,
-		.alloc = { at->alloc_probe, at->alloc_semaphore },
-		.free = { at->free_probe, at->free_semaphore },
+		.alloc = { q->for_others ? at->alloc_hold : at->alloc_probe, at->alloc_semaphore },
+		.free = { q->for_others ? at->free_hold : at->free_probe, at->free_semaphore },
 	};
+	char name[BLOCK_NAME_SIZE];
 
 	g->living = calloc(HEAP_LIVE_MAX, sizeof(*g->living));
 	if (!g->living)
@@ -288,14 +289,18 @@ static int begin(struct sampling *g, struct err *err)
 	g->counted_ms = now_ms();
 	g->told.cost = &g->s->cost;
 	g->told.duration_ms = q->duration_ms;
-	if (q->began)
-		q->began(q->ctx, &g->told);
-	return 0;
+	g->told.sample_bytes = sample_bytes(q);
+	g->told.alloc = (struct ops_probe){ at->alloc_probe, at->alloc_semaphore };
+	g->told.free = (struct ops_probe){ at->free_probe, at->free_semaphore };
+	snprintf(g->told.image, sizeof(g->told.image), "/proc/%d/%s", g->s->proc.mm_pid,
+		 block_name(&g->block, name));
+	return q->began && q->began(q->ctx, &g->told, err) ? -1 : 0;
 }
 
 /* --- the end --- */
 
-static int end(struct sampling *g, struct ops_sample *out, struct err *err)
+static int write_profile(struct sampling *g, struct sampled *got, struct ops_sample *out,
+			 struct err *err)
 {
 	const struct sample_write how = {
 		.sample_bytes = sample_bytes(g->request),
@@ -303,13 +308,12 @@ static int end(struct sampling *g, struct ops_sample *out, struct err *err)
 		.old_ns = g->s->recorded_ms / 2 * NS_PER_MS,
 		.min_age_ns = g->request->min_age_ms * NS_PER_MS,
 	};
-	struct sampled got;
 
 	g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
 	if (sample_live(&g->collector, g->s, g->living, g->n_living, err) ||
-	    sample_write(&g->collector, g->s, &how, &got, err))
+	    sample_write(&g->collector, g->s, &how, got, err))
 		return -1;
-	if (!got.samples) {
+	if (!got->samples) {
 		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
 			  .count = (int64_t)g->block_counts.allocations,
 			  .ms = (int64_t)g->s->recorded_ms);
@@ -320,6 +324,15 @@ static int end(struct sampling *g, struct ops_sample *out, struct err *err)
 	     output_commit(&g->output, g->request->fd, out->bytes, g->s->timeout_ms, err)))
 		return -1;
 	out->file = take_ptr(g->file);
+	return 0;
+}
+
+static int end(struct sampling *g, struct ops_sample *out, struct err *err)
+{
+	struct sampled got = { 0 };
+
+	if (!g->request->for_others && write_profile(g, &got, out, err))
+		return -1;
 	out->cost = g->s->cost;
 	out->duration_ms = g->s->recorded_ms;
 	out->allocations = g->block_counts.allocations;

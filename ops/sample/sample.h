@@ -5,9 +5,24 @@
 
 #include "ops/ops.h"
 
+#define OPS_IMAGE_SIZE 64
+
+/* A uprobe at `offset` of the image, with its reference count at `semaphore`: file offsets. */
+struct ops_probe {
+	uint64_t offset, semaphore;
+};
+
 /* The expected cost and the state of a sampling, for display. */
 struct ops_sample_progress {
 	const struct ops_cost *cost; /* which process */
+	/*
+	 * The file of the probes otel_memory:alloc(address, size, bytes that it represents) and
+	 * otel_memory:free(address), in the process's /proc/PID/map_files. The arguments are in the
+	 * registers of a function's first three.
+	 */
+	char image[OPS_IMAGE_SIZE];
+	struct ops_probe alloc, free;
+	uint64_t sample_bytes;
 	uint64_t elapsed_ms, duration_ms;
 	uint64_t samples;	/* so far */
 	uint64_t rate;		/* allocations per second before; 0: unknown */
@@ -15,6 +30,11 @@ struct ops_sample_progress {
 };
 
 struct ops_sample_request {
+	/*
+	 * Do not read the probes: they are there for other programs. No profile is made; `fd` is
+	 * unchanged.
+	 */
+	bool for_others;
 	uint64_t duration_ms;
 	uint64_t sample_bytes; /* bytes per sample, 4 KiB to 1 TiB; 0: 512 KiB */
 	uint64_t min_age_ms;   /* younger objects do not count as live in the profile */
@@ -26,8 +46,8 @@ struct ops_sample_request {
 	int fd;		  /* an empty memory file of the caller's, for the profile */
 	const char *file; /* and this file; as in struct ops_dump_request, but NULL: none */
 	bool force;	  /* replace a file that exists */
-	/* Sampling has begun; NULL: not reported. */
-	void (*began)(void *ctx, const struct ops_sample_progress *progress);
+	/* Sampling has begun; -1 ends it with that error. NULL: not reported. */
+	int (*began)(void *ctx, const struct ops_sample_progress *progress, struct err *err);
 	void (*progress)(void *ctx, const struct ops_sample_progress *progress); /* the same */
 	void *ctx;
 	uint64_t progress_ms; /* interval of progress */

@@ -25,6 +25,15 @@
 			 : "D"(a), "S"(b), "d"(c)                                              \
 			 : "memory")
 
+/* An instruction that no thread executes: a uprobe on it only adds 1 to its semaphore. */
+#define SAMPLER_HOLD(name)                                               \
+	__asm__(".pushsection .text\n"                                   \
+		"sampler_" name "_hold: .hidden sampler_" name "_hold\n" \
+		".globl sampler_" name "_hold\n"                         \
+		"nop\n"                                                  \
+		"ud2\n"                                                  \
+		".popsection\n")
+
 #define sampler_pause() __builtin_ia32_pause()
 
 #define SAMPLER_ALLOC_ARGUMENTS "8@%%rdi 8@%%rsi 8@%%rdx"

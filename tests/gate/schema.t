@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 schema=doc/schema/jeprof-ctl.json
-printed=" watch watch_event watch_lost " # tested where there are watches
+printed=" watch watch_event watch_lost probes probe " # tested where there are watches, and tests/gate/probes.t
 printed+="event event_operation event_dump event_rule event_lost " # tests/gate/events.t, tests/gate/rules.t
 printed+="discover run runs " # no command prints these: tests/unit/test_discover.c, tests/gate/runs.t
 

@@ -337,6 +337,21 @@ static void test_probes_are_noted(void **unused)
 	elf_end(elf);
 }
 
+/* Probes that only hold the semaphores are where no thread gets. */
+static void test_holds_are_not_executed(void **unused)
+{
+	static const unsigned char nop_ud2[] = { 0x90, 0x0f, 0x0b };
+	_cleanup_(cleanup_free) unsigned char *image = NULL;
+	const struct sampler_offsets *o = &sampler_offsets;
+	size_t len;
+
+	(void)unused;
+	get_image(&image, &len);
+	assert_int_not_equal(o->alloc_hold, o->free_hold);
+	assert_memory_equal(image + o->alloc_hold, nop_ud2, sizeof(nop_ud2));
+	assert_memory_equal(image + o->free_hold, nop_ud2, sizeof(nop_ud2));
+}
+
 /* Each part lies in the file where it is mapped, nothing of it is both written and run. */
 static void test_layout(void **unused)
 {
@@ -946,6 +961,7 @@ int main(void)
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_image_is_the_same),
 		cmocka_unit_test(test_probes_are_noted),
+		cmocka_unit_test(test_holds_are_not_executed),
 		cmocka_unit_test(test_layout),
 		with_block(test_comes_and_leaves),
 		with_block(test_thread_ends),
