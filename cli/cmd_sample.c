@@ -263,6 +263,7 @@ static int run_probes(const struct args *args, struct err *err)
 		.began = show_probes,
 		.ctx = (void *)args,
 	};
+	struct err warning;
 	struct ops_options options;
 	char who[OUT_WHO_SIZE];
 	pid_t pid;
@@ -280,8 +281,11 @@ static int run_probes(const struct args *args, struct err *err)
 		fprintf(stderr, "probes in %s: %.1f s%s, %" PRIu64 " allocations\n",
 			out_who(&got.cost, who, sizeof(who)), (double)got.duration_ms / 1000,
 			how_it_ended(got.early, got.ended), got.allocations);
-	if (ops_sample_warning(&got)->ids[0])
-		out_warn((void *)args, ops_sample_warning(&got));
+	warning = *ops_sample_warning(&got);
+	if (got.lost && !got.left.code)
+		err_raise(&warning, ERROR_OBJECTS_UNREPORTED, .number = (int64_t)got.lost);
+	if (warning.ids[0])
+		out_warn((void *)args, &warning);
 	return 0;
 }
 

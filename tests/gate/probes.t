@@ -131,6 +131,18 @@ tell churn 1
 is_out killed kept
 assert_untouched "$pid" 'killed: untouched'
 
+# --- more is live than it can track ---
+start_probing "probes in" "$T/many.out" "$T/many.err" "$CTL" "${patient[@]}" probes "$pid" --sample-rate 4K --max-overhead 10000
+tell leak 128 # 32,768 samples in 8,192 sets of 8
+end_child "$prober" -INT
+wait "$prober"
+is "$?" 0 'too many: ends'
+like "$(<"$T/many.err")" 'warning: [0-9]+ sampled allocations were not reported, because too many were live' 'too many: it is reported'
+unlike "$(<"$T/plain.err")" 'not reported' 'control: not if there are few'
+is_out 'too many'
+tell free
+assert_untouched "$pid" 'too many: untouched'
+
 # --- for programs ---
 "$CTL" "${patient[@]}" probes "$pid" -d 10m --json >"$T/json" 2>"$T/err" </dev/null &
 prober=$!
