@@ -349,7 +349,7 @@ start_victim()
 	pid=$!
 	own "$pid"
 	tests/drivers/photo ready "$file" "$pid" >/dev/null || bail_out "$name did not start: $(tail -n 3 "$T/victims.log")"
-	ln "$file" "$T/board.$pid"
+	ln -f "$file" "$T/board.$pid" # the pid may have been reused
 }
 
 # start_mapper LIBRARY [clear]: start a process that maps the library as executable data; `clear`

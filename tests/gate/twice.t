@@ -40,9 +40,9 @@ done
 before=$(tests/drivers/photo anon "$pid")
 bad=0
 for _ in $(seq "${ROUNDS:-20}"); do
-	round || bad=$((bad + 1))
+	round || { bad=$((bad + 1)) && cat "$T/round.log" >>"$T/bad.log"; }
 done
-is "$bad" 0 'twenty more rounds' || diag "$(<"$T/round.log")"
+is "$bad" 0 'twenty more rounds' || diag "$(<"$T/bad.log")"
 # The target's own samples may make jemalloc map another extent; a stack of ours each round would
 # take 20 MiB.
 read -r bytes_before _ <<<"$before"
