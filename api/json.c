@@ -429,7 +429,7 @@ struct json_object *api_prefix(const char *prefix, const struct ops_prefix *resu
 	return doc;
 }
 
-static struct json_object *probe_of(const struct ops_probe *probe)
+static struct json_object *probe_of(const struct heap_probe *probe)
 {
 	struct json_object *doc = json_object_new_object();
 

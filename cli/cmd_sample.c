@@ -205,7 +205,7 @@ static const struct option_def options_of_probes[] = {
 };
 
 static int print_probe(const char *name, const struct ops_sample_progress *p,
-		       const struct ops_probe *probe, const char *arguments, struct err *err)
+		       const struct heap_probe *probe, const char *arguments, struct err *err)
 {
 	return out_line(err,
 			"  echo 'p:otel_memory/%s %s:0x%" PRIx64 "(0x%" PRIx64 ") %s' "

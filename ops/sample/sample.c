@@ -258,8 +258,8 @@ static int begin(struct sampling *g, struct err *err)
 	const struct sampler_offsets *at = &sampler_offsets;
 	struct heap_probes probes = {
 		.pid = g->s->proc.mm_pid,
-		.alloc = { q->for_others ? at->alloc_hold : at->alloc_probe, at->alloc_semaphore },
-		.free = { q->for_others ? at->free_hold : at->free_probe, at->free_semaphore },
+		.alloc = { at->alloc_probe, at->alloc_semaphore },
+		.free = { at->free_probe, at->free_semaphore },
 	};
 	char name[BLOCK_NAME_SIZE];
 
@@ -278,6 +278,12 @@ static int begin(struct sampling *g, struct err *err)
 	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
 	    sample_began(&g->collector, g->s, g->block.base, err))
 		return session_failed(g->s, err);
+	g->told.alloc = probes.alloc;
+	g->told.free = probes.free;
+	if (q->for_others) {
+		probes.alloc.offset = at->alloc_hold;
+		probes.free.offset = at->free_hold;
+	}
 	probes.handle = g->block.handle;
 	if (heap_attach(g->heap, &probes, err) || block_guard(g->s, &g->block, err) ||
 	    block_install(g->s, &g->block, sample_bytes(q), err))
@@ -290,8 +296,6 @@ static int begin(struct sampling *g, struct err *err)
 	g->told.cost = &g->s->cost;
 	g->told.duration_ms = q->duration_ms;
 	g->told.sample_bytes = sample_bytes(q);
-	g->told.alloc = (struct ops_probe){ at->alloc_probe, at->alloc_semaphore };
-	g->told.free = (struct ops_probe){ at->free_probe, at->free_semaphore };
 	snprintf(g->told.image, sizeof(g->told.image), "/proc/%d/%s", g->s->proc.mm_pid,
 		 block_name(&g->block, name));
 	return q->began && q->began(q->ctx, &g->told, err) ? -1 : 0;

@@ -3,14 +3,10 @@
 #ifndef OPS_SAMPLE_SAMPLE_H
 #define OPS_SAMPLE_SAMPLE_H
 
+#include "bpf/heap.h"
 #include "ops/ops.h"
 
 #define OPS_IMAGE_SIZE 64
-
-/* A uprobe at `offset` of the image, with its reference count at `semaphore`: file offsets. */
-struct ops_probe {
-	uint64_t offset, semaphore;
-};
 
 /* The expected cost and the state of a sampling, for display. */
 struct ops_sample_progress {
@@ -21,7 +17,7 @@ struct ops_sample_progress {
 	 * registers of a function's first three.
 	 */
 	char image[OPS_IMAGE_SIZE];
-	struct ops_probe alloc, free;
+	struct heap_probe alloc, free;
 	uint64_t sample_bytes;
 	uint64_t elapsed_ms, duration_ms;
 	uint64_t samples;	/* so far */

@@ -50,10 +50,16 @@ detach()
 	mkdir "$instance"
 }
 
-# traced EVENT PATTERN: how many events there are
-traced()
+# traced_bytes: what the traced allocations stand for
+traced_bytes()
 {
-	grep -Ec " $1: .*$2" "$T/trace"
+	sed -n 's/.* alloc: .*bytes=//p' "$T/trace" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# addresses EVENT: those in its events
+addresses()
+{
+	sed -n "s/.* $1: .*address=\(0x[0-9a-f]*\).*/\1/p" "$T/trace" | sort -u
 }
 
 start_keepers
@@ -68,12 +74,12 @@ keep_going leak 32
 is "$(state_of "$pid")" "$in_phase 2 2" 'they stay'
 keep_going churn 32
 detach
-is_near "$(grep ' alloc: ' "$T/trace" | sed 's/.*bytes=//' | awk '{ sum += $1 } END { print sum + 0 }')" 64 \
+is_near "$(traced_bytes)" 64 \
 	'the reader sees what is allocated, in bytes'
-is_near $(($(traced alloc .) * 65536)) 64 'a sample every 64 KiB'
-ok 'it sees what is freed' test "$(traced free .)" -gt 100
-sed -n 's/.* alloc: .*address=\(0x[0-9a-f]*\).*/\1/p' "$T/trace" | sort -u >"$T/allocated"
-sed -n 's/.* free: .*address=\(0x[0-9a-f]*\).*/\1/p' "$T/trace" | sort -u >"$T/freed"
+is_near $(($(grep -c " alloc: " "$T/trace") * 65536)) 64 'a sample every 64 KiB'
+ok 'it sees what is freed' test "$(grep -c " free: " "$T/trace")" -gt 100
+addresses alloc >"$T/allocated"
+addresses free >"$T/freed"
 is "$(comm -13 "$T/allocated" "$T/freed")" '' 'only what was sampled before'
 ok 'and not what is leaked' test "$(comm -23 "$T/allocated" "$T/freed" | wc -l)" -gt 100
 is "$(awk '/ (alloc|free): / { print $1 }' "$T/trace" | grep -cv "^keepers-")" 0 'no other process'
@@ -95,7 +101,7 @@ attach bare
 is "$(state_of "$pid")" "$in_phase 1 1" 'a reader without semaphores'
 keep_going leak 16
 detach
-is_near "$(grep ' alloc: ' "$T/trace" | sed 's/.*bytes=//' | awk '{ sum += $1 } END { print sum + 0 }')" 16 'sees the same'
+is_near "$(traced_bytes)" 16 'sees the same'
 # Control: where somebody reads them, the kernel refuses such a reader.
 end_child "$prober" -INT
 wait "$prober"

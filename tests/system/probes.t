@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
-export PHOTO_BLOCK=1
+# shellcheck source=tests/sample.sh
+. tests/sample.sh
 
 # bpftrace 0.17 insists on unlimited locked memory, which eBPF programs do not need since Linux 5.11.
 cat >"$T/unlimited.c" <<'E2'
@@ -42,12 +43,7 @@ at_end+=("echo '-:otel_memory/alloc' >>/sys/kernel/tracing/uprobe_events
 eval "exec $(command_of 'perf record') -o $T/perf.data" >"$T/perf.log" 2>&1 &
 perf=$!
 own "$perf"
-reads()
-{
-	[ "$(dd if="/proc/$pid/mem" bs=1 skip=$((0x$(sed -n 's/.*map_files\/[0-9a-f]*-\([0-9a-f]*\):.*/\1/p' "$T/out" | head -n 1))) \
-		count=1 status=none | od -An -tu1 | tr -d ' ')" = 2 ]
-}
-within 60 reads || bail_out "perf does not attach: $(<"$T/perf.log")"
+within 60 eval '[[ $(state_of "$pid") == "$in_phase 2 2" ]]' || bail_out "perf does not attach: $(<"$T/perf.log")"
 fill perf
 end_child "$perf" -INT
 wait "$perf"
