@@ -62,14 +62,15 @@ keep_going()
 	done
 }
 
-# start_keepers [NAME]: start it, and let it use its memory once
+# start_keepers [NAME]: start it, and let it use its memory once: more than it will later, as how
+# much address space jemalloc needs for the same blocks depends on time, in steps of up to 64 MiB
 start_keepers()
 {
 	start_victim "${1:-keepers}"
 	for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
 		tell "$order" 32
 	done
-	tell leak 64
+	tell leak 192
 	tell free
 	snapshot "$pid"
 }
