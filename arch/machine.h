@@ -12,6 +12,8 @@
 #define ARCH_MACHINE_H
 
 #include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include ARCH_HEADER
@@ -30,6 +32,29 @@ const char *arch_arg_register(unsigned int i);
 
 /* The same, as in tracefs (the kernel's trace/uprobetracer.rst). */
 const char *arch_trace_register(unsigned int i);
+
+/*
+ * The DWARF number of an integer register or a part of one at its low end, as an assembler names it
+ * without "%"; false if there is none.
+ */
+bool arch_register(const char *name, size_t len, unsigned int *number);
+
+/* Where an instruction has a value. */
+enum arch_operand_kind { ARCH_CONSTANT, ARCH_REGISTER, ARCH_MEMORY, ARCH_OPERAND_KINDS };
+struct arch_operand {
+	enum arch_operand_kind kind;
+	unsigned int reg; /* its DWARF number */
+	int64_t value;	  /* the constant, or what is added to the register to get the address */
+};
+
+/*
+ * Read an operand of these kinds as an assembler writes it, and move `*text` behind it. False for
+ * any other.
+ */
+bool arch_read_operand(const char **text, struct arch_operand *out);
+
+/* Does the code begin with an instruction that does nothing? */
+bool arch_is_nop(const unsigned char *code, size_t len);
 
 /*
  * The position in a program's TLS segment of the data at `offset` from the thread pointer. The

@@ -2,6 +2,7 @@
 /* The ELF reader, on an untrusted file: symbols, sections, segments, notes. */
 #include "elf/image.h"
 #include "elf/image_head.h"
+#include "elf/usdt.h"
 #include "jemalloc/jemalloc.h"
 #include "tests/fuzz/fuzz_image.h"
 
@@ -11,6 +12,13 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void use_probe(void *ctx, const char *name, const struct usdt_probe *probe)
+{
+	(void)ctx;
+	if (!*name && probe->n_args > USDT_ARGS_MAX)
+		abort();
+}
 
 static void use(struct image *img)
 {
@@ -22,6 +30,7 @@ static void use(struct image *img)
 
 	image_each_symbol(img, fuzz_image_symbol, img);
 	image_symbol(img, "mallctl", &sym);
+	usdt_each(img, "otel_memory", use_probe, NULL);
 	image_search(img, PF_R, "<jemalloc>", 10);
 	if (image_section(img, ".eh_frame", &where) &&
 	    (where.start < img->start || where.end > img->end || where.start >= where.end))
