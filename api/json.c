@@ -230,7 +230,8 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "service_name", p->service_name);
 	json_set_int(o, "ppid", p->ppid);
 	json_set_text(o, "command", p->command);
-	json_set(o, "sample", tristate(jemalloc_has_hooks(p->version)));
+	json_set(o, "sample", tristate(ops_may_sample(p)));
+	json_set(o, "otel_memory", tristate(p->emits));
 	set_warning(o, &p->recording);
 	return o;
 }

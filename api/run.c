@@ -93,7 +93,7 @@ void api_run_sample_ended(struct json_object *doc, const struct ops_sample *s,
 	set_end(doc, s->early, &s->cost, ops_sample_warning(s), why);
 	json_set_u64(doc, "result.duration_ms", s->duration_ms);
 	json_set_bool(doc, "result.ended", s->ended);
-	json_set_u64(doc, "result.allocations", s->allocations);
+	set_known(doc, "result.allocations", s->allocations);
 	json_set_u64(doc, "result.samples", s->samples);
 	json_set_u64(doc, "result.lost", s->lost);
 	json_set_u64(doc, "result.allocated_bytes", s->allocated_bytes);

@@ -107,9 +107,10 @@ int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err)
 	return err_advise(err, FIX_BUILD_WITH_BPF);
 }
 
-int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err)
+int heap_attach(struct heap *h, enum heap_event event, const struct heap_place *place,
+		struct err *err)
 {
-	(void)h, (void)probes;
+	(void)h, (void)event, (void)place;
 	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
 }
 

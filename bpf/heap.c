@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct heap {
 	struct heap_bpf *skel;
 	struct ring_buffer *ring;
-	struct bpf_link *alloc, *free;
+	struct bpf_link *links[HEAP_EVENTS][HEAP_PROBES_MAX];
+	size_t n[HEAP_EVENTS];
+	int checked; /* the last handle whose origin is known; -1: none */
 	heap_fn *fn;
 	void *ctx;
 };
@@ -37,19 +40,6 @@ static int load(struct heap *h, struct err *err)
 	return h->ring ? 0 : why_not_loaded(errno, err);
 }
 
-static int attach(struct bpf_link **link, struct bpf_program *program,
-		  const struct heap_probes *probes, const struct heap_probe *probe, struct err *err)
-{
-	const struct bpf_uprobe_opts options = { .sz = sizeof(options),
-						 .ref_ctr_offset = probe->semaphore };
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", probes->handle);
-	*link = bpf_program__attach_uprobe_opts(program, probes->pid, path, probe->offset,
-						&options);
-	return *link ? 0 : why_not_attached(errno, path, err);
-}
-
 static void close_heap(struct heap **h)
 {
 	heap_close(*h);
@@ -63,6 +53,7 @@ int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err)
 		return err_no_memory(err);
 	h->fn = fn;
 	h->ctx = ctx;
+	h->checked = -1;
 	why_listen();
 	if (why_impossible(err) || load(h, err))
 		return -1;
@@ -70,21 +61,55 @@ int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err)
 	return 0;
 }
 
-int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err)
+/*
+ * The number of these arguments, which is the probe's cookie: that of the first probe with the same
+ * ones. Without cookies, all are taken for number 0.
+ */
+static uint64_t number_args(struct heap_args *known, size_t n, const struct heap_args *args)
 {
-	return origin_check(probes->handle, err) ||
-			       attach(&h->free, h->skel->progs.is_freed, probes, &probes->free,
-				      err) ||
-			       attach(&h->alloc, h->skel->progs.was_allocated, probes,
-				      &probes->alloc, err)
-		       ? -1
-		       : 0;
+	size_t i = 0;
+
+	while (i < n && memcmp(&known[i], args, sizeof(*args)) != 0)
+		i++;
+	known[i] = *args;
+	return i;
+}
+
+int heap_attach(struct heap *h, enum heap_event event, const struct heap_place *place,
+		struct err *err)
+{
+	struct bpf_program *program =
+		event == HEAP_ALLOC ? h->skel->progs.was_allocated : h->skel->progs.is_freed;
+	struct heap_args *known =
+		event == HEAP_ALLOC ? h->skel->bss->alloc_args : h->skel->bss->free_args;
+	const size_t n = h->n[event];
+	struct bpf_uprobe_opts options = { .sz = sizeof(options),
+					   .ref_ctr_offset = place->probe.semaphore };
+	char path[64];
+
+	if (n >= HEAP_PROBES_MAX)
+		return err_raise(err, ERROR_TOO_MANY_PROBES, .limit = HEAP_PROBES_MAX);
+	if (place->handle != h->checked && origin_check(place->handle, err))
+		return -1;
+	h->checked = place->handle;
+	options.bpf_cookie = number_args(known, n, &place->args);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->handle);
+	h->links[event][n] = bpf_program__attach_uprobe_opts(program, place->pid, path,
+							     place->probe.offset, &options);
+	if (!h->links[event][n])
+		return options.bpf_cookie && errno == EOPNOTSUPP
+			       ? err_raise(err, ERROR_PROBES_DIFFER_BEFORE_5_15)
+			       : why_not_attached(errno, path, err);
+	h->n[event]++;
+	return 0;
 }
 
 void heap_stop(struct heap *h)
 {
-	bpf_link__destroy(take_ptr(h->alloc));
-	bpf_link__destroy(take_ptr(h->free));
+	for (int i = 0; i < HEAP_EVENTS; i++) {
+		while (h->n[i])
+			bpf_link__destroy(h->links[i][--h->n[i]]);
+	}
 }
 
 void heap_close(struct heap *h)

@@ -3,7 +3,7 @@
  * The interface of `sample`: which sampled objects of a process are live, by its probes
  * otel_memory:alloc and otel_memory:free.
  *
- * Effect on the process: two breakpoints in its private copy of the probes' page, and 1 in each of
+ * Effect on the process: breakpoints in its private copies of the probes' pages, and 1 in each of
  * their semaphores, while the handle is open and we are alive; it costs a thread about a
  * microsecond per object. A mapping "[uprobes]" of one page remains.
  */
@@ -33,15 +33,20 @@ struct heap_probe {
 int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err) __must_check;
 
 /*
- * Probe the file behind `handle` (open(2), O_PATH) only in the process `pid`. Both probes have
- * their arguments in the registers of a function's first three. Errors as above.
+ * Add a probe in the file behind `handle` (open(2), O_PATH), only in the process `pid`: at most
+ * HEAP_PROBES_MAX for each event. ERR_FAILED if the file could block the kernel (bpf/origin.h), or
+ * the kernel (before 5.15) cannot tell apart probes of one event with different arguments; else as
+ * above.
  */
-struct heap_probes {
+enum heap_event { HEAP_ALLOC, HEAP_FREE, HEAP_EVENTS };
+struct heap_place {
 	pid_t pid;
 	int handle;
-	struct heap_probe alloc, free;
+	struct heap_probe probe;
+	struct heap_args args;
 };
-int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err) __must_check;
+int heap_attach(struct heap *h, enum heap_event event, const struct heap_place *place,
+		struct err *err) __must_check;
 void heap_close(struct heap *h);
 
 /* Remove the probes; what they reported can still be read. */

@@ -25,6 +25,24 @@ struct heap_counts {
 	__u64 untracked; /* too many to track whether they were freed */
 };
 
+/* Where a probe has its arguments. */
+enum heap_arg_kind { HEAP_CONSTANT, HEAP_REGISTER, HEAP_MEMORY };
+
+struct heap_arg {
+	__u32 kind;	 /* enum heap_arg_kind */
+	__u32 reg;	 /* its DWARF number */
+	__s64 value;	 /* the constant, or what is added to the register to get the address */
+	__u32 shift;	 /* 64 less the number of its bits */
+	__u32 is_signed; /* 0 or 1 */
+};
+
+/* alloc: address, size, bytes; free: address. */
+struct heap_args {
+	struct heap_arg v[3];
+};
+
+#define HEAP_PROBES_MAX 64 /* of each of the two; a power of two */
+
 #define HEAP_LIVE_MAX 65536 /* maximum number of live sampled objects */
 
 #endif

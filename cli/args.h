@@ -90,7 +90,7 @@ struct args {
 	const char *focus, *ignore, *show, *hide, *retain, *exclude;
 	bool inuse_space, inuse_objects, alloc_space, alloc_objects;
 	bool by_function, by_line, by_file, by_address;
-	bool tree, cum, show_bytes, drop_negative, keep_allocator, sum;
+	bool tree, emitters, cum, show_bytes, drop_negative, keep_allocator, sum;
 	bool traces, no_fold, no_pager;
 	struct texts allocators;
 	const char *list, *save;

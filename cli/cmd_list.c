@@ -46,14 +46,15 @@ enum column {
 	COLUMN_UNIT,
 	COLUMN_COMMAND,
 	COLUMN_SAMPLE,
+	COLUMN_OTEL_MEMORY,
 	COLUMNS
 };
 
 /* Names for --columns; in upper case, their titles. */
 static const char *const names[] = {
-	"pid",	       "comm",	   "user",	  "version", "prefix",	  "linkage",
-	"config.prof", "opt.prof", "prof.active", "rss",     "container", "image",
-	"ppid",	       "unit",	   "command",	  "sample",  NULL,
+	"pid",	       "comm",	   "user",	  "version", "prefix",	    "linkage",
+	"config.prof", "opt.prof", "prof.active", "rss",     "container",   "image",
+	"ppid",	       "unit",	   "command",	  "sample",  "otel_memory", NULL,
 };
 _Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each column has a name");
 _Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all columns");
@@ -63,6 +64,8 @@ static const struct option_def options_of_list[] = {
 	  NULL },
 	{ "sort", 0, VALUE(CHOICE, sort), "BY", "pid, or rss: most memory first", sorts },
 	{ "tree", 0, VALUE(FLAG, tree), NULL, "show children below their parents", NULL },
+	{ "emitters", 0, VALUE(FLAG, emitters), NULL,
+	  "also show processes without jemalloc that have probes otel_memory", NULL },
 	{ "columns", 'o', VALUE(STRING, columns), "LIST",
 	  "show these, such as pid,unit,command; +unit adds that one", names },
 	{ "format", 'f', VALUE(CHOICE, format), "FORMAT",
@@ -162,7 +165,9 @@ static void fill_cell(enum column column, const struct ops_process *p, unsigned 
 		output_safe(p->command, cell, CELL_SIZE);
 		break;
 	case COLUMN_SAMPLE:
-		snprintf(cell, CELL_SIZE, "%s", out_tristate(jemalloc_has_hooks(p->version)));
+	case COLUMN_OTEL_MEMORY:
+		snprintf(cell, CELL_SIZE, "%s",
+			 out_tristate(column == COLUMN_SAMPLE ? ops_may_sample(p) : p->emits));
 		break;
 	case COLUMNS:
 		break;
@@ -472,6 +477,7 @@ static int run(const struct args *args, struct err *err)
 		return err_raise(err, ERROR_LIST_TAKES_NO_IMAGE);
 	if (format_wanted(args, &format, err) || find_columns(args->columns, &view, err))
 		return -1;
+	request.emitters = args->emitters || shows(&view, COLUMN_OTEL_MEMORY);
 	request.labels = format != LIST_TABLE;
 	request.command = format == LIST_JSON || shows(&view, COLUMN_COMMAND);
 	if ((args->uid && parse_uid(args->uid, &request.filter.uid, err)) ||

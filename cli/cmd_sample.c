@@ -57,11 +57,13 @@ static const struct option_def options_of_sample[] = {
 	{ .name = NULL },
 };
 
-/* ": 230000 allocations/s, about 1.2 % of a CPU" */
+/* ": 230000 allocations/s, about 1.2 % of a CPU"; of an emitter, what costs is unknown. */
 #define COST_SIZE 80
 static const char *cost_text(const struct ops_sample_progress *p, char buf[COST_SIZE])
 {
-	if (p->rate)
+	if (!p->sample_bytes)
+		snprintf(buf, COST_SIZE, ", by its own probes otel_memory");
+	else if (p->rate)
 		snprintf(buf, COST_SIZE, ": %" PRIu64 " allocations/s, about %u.%u %% of a CPU",
 			 p->rate, p->per_mille / 10, p->per_mille % 10);
 	else

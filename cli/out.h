@@ -72,7 +72,7 @@ struct out_size out_size(void);
 
 /* Rows of text, in columns as wide as needed. */
 
-#define TABLE_COLUMNS_MAX 16
+#define TABLE_COLUMNS_MAX 20
 #define TABLE_CELL_SIZE 160
 
 struct table_row {

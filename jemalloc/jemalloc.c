@@ -255,6 +255,7 @@ const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
 		[LINKAGE_SHARED] = "shared",
 		[LINKAGE_STATIC] = "static",
 		[LINKAGE_PRELOAD] = "preload",
+		[LINKAGE_NONE] = "none",
 	};
 
 	return names[linkage];

@@ -45,23 +45,25 @@
 /* --- in the child --- */
 
 struct looker {
-	bool debuginfod, command, labels;
+	bool debuginfod, command, labels, emitters;
 	struct filecache files;
 };
 
 static void pack_row(const struct looker *l, struct pack *out, const struct proc *p,
-		     const struct jemalloc *je, const char *image)
+		     const struct jemalloc *je, const char *image, enum tristate emits)
 {
-	struct jemalloc_values values;
+	struct jemalloc_values values = { .prof_active = TRI_UNKNOWN };
 	struct ops_process row;
 	struct err ignored;
 
-	jemalloc_peek_values(je, p, &values);
+	if (je->linkage != LINKAGE_NONE)
+		jemalloc_peek_values(je, p, &values);
 	row = (struct ops_process){ .pid = p->pid,
 				    .linkage = je->linkage,
 				    .config_prof = je->config_prof,
 				    .opt_prof = jemalloc_value_is(&values, OPT_PROF),
-				    .prof_active = values.prof_active };
+				    .prof_active = values.prof_active,
+				    .emits = emits };
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
 		row.opts[i].known = values.opt[i].known;
 		row.opts[i].value = values.opt[i].value;
@@ -87,37 +89,55 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 	list_row_pack(&row, out);
 }
 
-static int look_at(struct looker *l, const struct proc *p, struct pack *out, struct err *err)
+static int look_for_jemalloc(struct looker *l, const struct proc *p, const struct maps *maps,
+			     enum tristate emits, struct pack *out, struct err *err)
 {
-	_cleanup_(maps_fini) struct maps maps = { 0 };
 	_cleanup_(images_fini) struct images images = { 0 };
 	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
 	struct jemalloc je;
 	const char *image;
 	size_t n;
 
-	if (maps_read(&maps, p->mm_pid, err))
-		return -1;
-	switch (filecache_ask(&l->files, p, &maps, &je, &image)) {
+	switch (filecache_ask(&l->files, p, maps, &je, &image)) {
 	case FILES_PLAIN:
 		return 0;
 	case FILES_JEMALLOC:
-		pack_row(l, out, p, &je, image);
+		pack_row(l, out, p, &je, image, emits);
 		return 0;
 	case FILES_UNKNOWN:
 		break;
 	}
-	if (images_read(&images, p->mm_pid, &maps, err))
+	if (images_read(&images, p->mm_pid, maps, err))
 		return -1;
 	images.ask_debuginfod = l->debuginfod;
-	filecache_mark_plain(&l->files, p, &images, &maps);
+	filecache_mark_plain(&l->files, p, &images, maps);
 	images_open_ahead(&images);
 	if (jemalloc_find(p, &images, &found, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		jemalloc_find_opts(&found[i], p->mm_pid);
 	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
-		pack_row(l, out, p, &found[i], found[i].image->path);
+		pack_row(l, out, p, &found[i], found[i].image->path, emits);
+	return 0;
+}
+
+static int look_at(struct looker *l, const struct proc *p, struct pack *out, struct err *err)
+{
+	static const struct jemalloc none = { .linkage = LINKAGE_NONE, .config_prof = TRI_UNKNOWN };
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	const struct map *emitter;
+	enum tristate emits = TRI_UNKNOWN;
+	int failed;
+
+	if (maps_read(&maps, p->mm_pid, err))
+		return -1;
+	emitter = l->emitters ? filecache_emitter(&l->files, p, &maps) : NULL;
+	if (l->emitters)
+		emits = emitter ? TRI_YES : TRI_NO;
+	failed = look_for_jemalloc(l, p, &maps, emits, out, err);
+	if (!emitter || out->len)
+		return failed;
+	pack_row(l, out, p, &none, emitter->path, emits);
 	return 0;
 }
 
@@ -173,7 +193,9 @@ static int start(struct look *look, struct err *err)
 	struct looker looker = { .debuginfod = look->request->debuginfod,
 				 .command = look->request->command,
 				 .labels = look->request->labels,
-				 .files.debuginfod = look->request->debuginfod };
+				 .emitters = look->request->emitters,
+				 .files = { .debuginfod = look->request->debuginfod,
+					    .emitters = look->request->emitters } };
 
 	return confined_start(&look->child, &options, serve, &looker, err);
 }

@@ -448,7 +448,9 @@ struct ops_process {
 		bool known;
 		int64_t value;
 	} opts[JEMALLOC_OPTS];	   /* its options at start, as far as its memory shows */
-	char image[OPS_TEXT_SIZE]; /* path of the image that holds this jemalloc, raw */
+	char image[OPS_TEXT_SIZE]; /* path of the image that holds this jemalloc, or if there is
+				    * none, the probes otel_memory; raw */
+	enum tristate emits;	   /* it has such probes; known with request->emitters */
 	uint64_t rss_bytes;
 	/* From its control groups (ops/target/container.h); raw, "" if there is none. */
 	char container[64]; /* short id or name */
@@ -469,6 +471,12 @@ struct ops_process {
 	struct err recording; /* in progress, or killed; ERROR_NONE when there is none */
 };
 
+/* Is it what ops_sample() requires? */
+static inline enum tristate ops_may_sample(const struct ops_process *p)
+{
+	return p->emits == TRI_YES ? TRI_YES : jemalloc_has_hooks(p->version);
+}
+
 /* Which processes are meant: those that meet all conditions. */
 struct ops_filter {
 	const char *comm; /* as the kernel keeps it, at most 15 bytes; NULL: any */
@@ -483,6 +491,7 @@ struct ops_list_request {
 	bool debuginfod; /* as in struct ops_options */
 	int stop_fd;	 /* as there; a list that ends early fails */
 	bool tree, command;
+	bool emitters;	   /* also those without jemalloc that have probes otel_memory */
 	bool labels;	   /* also fill service_name, exe and the limit */
 	const pid_t *only; /* not NULL: these `n_only` pids, ascending, instead of all */
 	size_t n_only;
@@ -499,8 +508,9 @@ struct ops_list {
 };
 
 /*
- * Every jemalloc of every process that matches. Touches nothing; processes that end meanwhile are
- * left out.
+ * Every jemalloc of every process that matches; with request->emitters also one of LINKAGE_NONE for
+ * each process that has none, but probes otel_memory. Touches nothing; processes that end meanwhile
+ * are left out.
  */
 int ops_list(const struct ops_list_request *request, struct ops_list *out, struct err *err)
 	__must_check;

@@ -4,6 +4,7 @@
  * DWARF numbers. In eBPF programs also:
  *
  * 	probe_read_regs(ctx, regs)	all of them
+ * 	probe_read_reg(ctx, number)	one of them
  * 	probe_caller(ctx)		return address of the function that was just entered
  */
 #ifndef BPF_ARCH_REGS_H

@@ -6,6 +6,7 @@
 
 #ifdef __bpf__
 #include <linux/ptrace.h>
+#include <stddef.h>
 
 static __always_inline void probe_read_regs(const struct pt_regs *ctx, __u64 to[PROBE_REGS])
 {
@@ -14,6 +15,27 @@ static __always_inline void probe_read_regs(const struct pt_regs *ctx, __u64 to[
 					 ctx->r12, ctx->r13, ctx->r14, ctx->r15, ctx->rip };
 
 	__builtin_memcpy(to, regs, sizeof(regs));
+}
+
+/* Where a register is in struct pt_regs, by its DWARF number. */
+static const __u32 probe_reg_at[PROBE_REGS] = {
+	offsetof(struct pt_regs, rax), offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rcx),
+	offsetof(struct pt_regs, rbx), offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi),
+	offsetof(struct pt_regs, rbp), offsetof(struct pt_regs, rsp), offsetof(struct pt_regs, r8),
+	offsetof(struct pt_regs, r9),  offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13), offsetof(struct pt_regs, r14),
+	offsetof(struct pt_regs, r15), offsetof(struct pt_regs, rip)
+};
+
+/* One register; any number is safe. */
+static __always_inline __u64 probe_read_reg(struct pt_regs *ctx, __u32 number)
+{
+	__u64 value = 0;
+
+	if (number < PROBE_REGS)
+		bpf_probe_read_kernel(&value, sizeof(value),
+				      (const void *)ctx + probe_reg_at[number]);
+	return value;
 }
 
 /* 0 if it cannot be read. */

@@ -29,7 +29,8 @@ struct sums {
 
 /* State of the child. */
 struct objects {
-	uint64_t base;
+	uint64_t base; /* of the block; 0: the program has probes of its own */
+	double rate;   /* the smallest that its samples show; 0: unknown */
 	struct stack_table stacks;
 	struct sums *sums; /* for each stack, by its number */
 	size_t room_sums;
@@ -61,6 +62,21 @@ static const struct stack_copy *stack_of(const void *sample)
 		       : NULL;
 }
 
+/*
+ * The mean interval R of an emitter's samples, from W = S / (1 - exp(-S / R)) for an object of S
+ * bytes. Of an object larger than R, W is little more than S, and rounded, so that it says little.
+ */
+static void estimate_rate(struct objects *all, const struct heap_object *o)
+{
+	double rate;
+
+	if (o->bytes - o->size < o->size / 2)
+		return;
+	rate = (double)o->size / -log1p(-(double)o->size / (double)o->bytes);
+	if (!(rate >= all->rate && all->rate > 0))
+		all->rate = rate;
+}
+
 static int add(void *state, const void *sample, const uint64_t *addrs, size_t depth,
 	       struct err *err)
 {
@@ -70,8 +86,10 @@ static int add(void *state, const void *sample, const uint64_t *addrs, size_t de
 	size_t n = all->stacks.n;
 	uint32_t number;
 
-	for (; depth > 1 && addrs[0] - all->base < SAMPLER_STATE; depth--)
+	for (; all->base && depth > 1 && addrs[0] - all->base < SAMPLER_STATE; depth--)
 		addrs++;
+	if (!all->base)
+		estimate_rate(all, o);
 	if (stack_table_find(&all->stacks, addrs, depth, &number, err))
 		return -1;
 	if (number >= n) { /* it is new */
@@ -81,7 +99,7 @@ static int add(void *state, const void *sample, const uint64_t *addrs, size_t de
 	}
 	object.stack = number;
 	object.n = (double)o->bytes / (double)o->size;
-	object.bytes = object.n * (double)sample_usable_size(o->size);
+	object.bytes = object.n * (double)(all->base ? sample_usable_size(o->size) : o->size);
 	all->sums[number].n += object.n;
 	all->sums[number].bytes += object.bytes;
 	all->samples++;
@@ -193,8 +211,10 @@ static int write_stacks(void *state, struct unpack *u, FILE *out, struct pack *a
 	struct counts total = { 0 }, c;
 
 	unpack_bytes(u, &how, sizeof(how));
-	if (!unpack_done(u) || !how.sample_bytes)
+	if (!unpack_done(u))
 		return err_raise(err, ERROR_NO_SUCH_QUESTION);
+	if (!how.sample_bytes)
+		how.sample_bytes = all->rate > 1 ? (uint64_t)llround(all->rate) : 1;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct object *o = &all->v[i];
 		uint64_t age = how.end_ns > o->time_ns ? how.end_ns - o->time_ns : 0;

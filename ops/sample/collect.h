@@ -12,7 +12,10 @@
 /* Samples are struct heap_object. */
 extern const struct collector_kind sample_collector_kind;
 
-/* The block is at `base`: its frames are not those of a caller. */
+/*
+ * The block is at `base`: its frames are not those of a caller, and objects have sizes of jemalloc.
+ * If this is not called, the samples are those of an emitter.
+ */
 int sample_began(struct collector *c, const struct session *s, uint64_t base, struct err *err)
 	__must_check;
 
@@ -41,10 +44,10 @@ struct sampled {
 };
 
 struct sample_write {
-	uint64_t sample_bytes;
-	uint64_t end_ns;     /* CLOCK_MONOTONIC */
-	uint64_t old_ns;     /* see above */
-	uint64_t min_age_ns; /* objects younger than this do not count as live in the profile */
+	uint64_t sample_bytes; /* 0: as the samples show, see sample_began() */
+	uint64_t end_ns;       /* CLOCK_MONOTONIC */
+	uint64_t old_ns;       /* see above */
+	uint64_t min_age_ns;   /* objects younger than this do not count as live in the profile */
 };
 int sample_write(struct collector *c, const struct session *s, const struct sample_write *how,
 		 struct sampled *out, struct err *err) __must_check;

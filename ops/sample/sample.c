@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/sample/sample.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/signals.h"
@@ -10,13 +11,16 @@
 #include "ops/dump.h"
 #include "ops/sample/block.h"
 #include "ops/sample/collect.h"
+#include "ops/sample/emitter.h"
 #include "ops/stacks/timed.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
 #include "ops/target/sampling.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLE_BYTES (UINT64_C(512) << 10)
 #define RATE_MS 500	    /* how long allocations are counted in advance */
@@ -31,7 +35,9 @@
 struct sampling {
 	struct session *s;
 	const struct ops_sample_request *request;
+	struct emitter emitter; /* or, if it is none: */
 	struct block block;
+	uint64_t program; /* proc_program(), 0 if unknown */
 	struct heap *heap;
 	struct collector collector;
 	struct output output;
@@ -48,6 +54,11 @@ struct sampling {
 	bool opt_prof;
 	struct err failed; /* the collector's first failure */
 };
+
+static bool emits(const struct sampling *g)
+{
+	return g->emitter.n[HEAP_ALLOC];
+}
 
 /* --- the expected cost --- */
 
@@ -129,6 +140,7 @@ static void close_sampling(struct sampling *g)
 	if (g->block.may_be_in)
 		(void)!remove_block(g, &ignored);
 	heap_close(g->heap);
+	emitter_close(&g->emitter);
 	block_close(&g->block);
 	collector_end(&g->collector);
 	output_close(&g->output);
@@ -161,16 +173,20 @@ static int take(struct sampling *g, unsigned int ms, struct err *err)
 }
 
 /*
- * How often the block was called; no longer known if the process has ended. Also checks that it is
- * still active: it removes itself when its probes are gone, which the kernel takes away when the
- * first thread ends.
+ * How often the block was called; no longer known if the process has ended. Also checks that the
+ * probes are still there: the kernel takes them away when the first thread ends, and the block
+ * removes itself then.
  */
-static int count_allocations(struct sampling *g, struct err *err)
+static int check_on(struct sampling *g, struct err *err)
 {
+	const struct proc *p = &g->s->proc;
 	struct err ignored = ERR_INIT;
 
-	if (sample_counts(&g->collector, g->s, &g->block_counts, &ignored) ||
-	    g->block_counts.is_on || proc_replaced(&g->s->proc))
+	if (emits(g) ? !g->program || proc_program(p->mm_pid)
+		     : sample_counts(&g->collector, g->s, &g->block_counts, &ignored) ||
+			       g->block_counts.is_on)
+		return 0;
+	if (!proc_alive(p) || proc_replaced(p))
 		return 0;
 	return err_raise(err, ERROR_SAMPLING_ENDED, SESSION_ARGS(g->s));
 }
@@ -188,7 +204,7 @@ static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
 		if (now_ms() >= g->counted_ms + COUNT_MS) {
 			g->counted_ms = now_ms();
 			g->s->timeout_ms = now_ms() + ms;
-			if (count_allocations(g, err) ||
+			if (check_on(g, err) ||
 			    timed_check_overhead(&g->timed, overhead_ns(g), err))
 				return -1;
 		}
@@ -202,9 +218,9 @@ static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
 	g->s->recorded_ms = timed_elapsed_ms(&g->timed);
 	/* What was live when the block was removed, or when the process ended. */
 	g->s->timeout_ms = now_ms() + ms;
-	if (!g->timed.ended && count_allocations(g, err))
+	if (!g->timed.ended && check_on(g, err))
 		return -1;
-	if (!g->timed.ended && remove_block(g, &why) && !proc_replaced(&g->s->proc)) {
+	if (!emits(g) && !g->timed.ended && remove_block(g, &why) && !proc_replaced(&g->s->proc)) {
 		out->left = why;
 		err_within(&out->left, ERROR_BLOCK_LEFT, SESSION_ARGS(g->s));
 	}
@@ -251,42 +267,87 @@ static int check(struct sampling *g, struct err *err)
 	return 0;
 }
 
+/* The registers of a function's first three, for both probes. */
+static struct heap_args block_args(void)
+{
+	struct heap_args args = { 0 };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const char *name = arch_arg_register(i + 1);
+
+		args.v[i].kind = HEAP_REGISTER;
+		(void)!arch_register(name, strlen(name), &args.v[i].reg);
+	}
+	return args;
+}
+
+static int map(struct sampling *g, struct err *err)
+{
+	/* A block that a killed run left, and that had no chance to remove itself. */
+	if (g->block.base && g->block.phase != SAMPLER_OUT &&
+	    block_remove(g->s, &g->block, true, err))
+		return -1;
+	return block_map(g->s, &g->block, err);
+}
+
+/* Only then does the block do something. */
+static int install(struct sampling *g, struct err *err)
+{
+	const struct sampler_offsets *at = &sampler_offsets;
+	const bool hold = g->request->for_others;
+	struct heap_place place = { .pid = g->s->proc.mm_pid, .args = block_args() };
+	char name[BLOCK_NAME_SIZE];
+
+	if (sample_began(&g->collector, g->s, g->block.base, err))
+		return -1;
+	snprintf(g->told.image, sizeof(g->told.image), "/proc/%d/%s", g->s->proc.mm_pid,
+		 block_name(&g->block, name));
+	g->told.alloc = (struct heap_probe){ at->alloc_probe, at->alloc_semaphore };
+	g->told.free = (struct heap_probe){ at->free_probe, at->free_semaphore };
+	place.handle = g->block.handle;
+	place.probe =
+		(struct heap_probe){ hold ? at->free_hold : at->free_probe, at->free_semaphore };
+	if (heap_attach(g->heap, HEAP_FREE, &place, err))
+		return -1;
+	place.probe =
+		(struct heap_probe){ hold ? at->alloc_hold : at->alloc_probe, at->alloc_semaphore };
+	return heap_attach(g->heap, HEAP_ALLOC, &place, err) || block_guard(g->s, &g->block, err) ||
+			       block_install(g->s, &g->block, sample_bytes(g->request), err)
+		       ? -1
+		       : 0;
+}
+
+/* Frees first: an object of which only the allocation is seen looks live. */
+static int attach(struct sampling *g, struct err *err)
+{
+	const struct emitter *e = &g->emitter;
+
+	for (int event = HEAP_EVENTS - 1; event >= 0; event--) {
+		for (size_t i = 0; i < e->n[event]; i++) {
+			if (heap_attach(g->heap, (enum heap_event)event, &e->places[event][i], err))
+				return -1;
+		}
+	}
+	/* Its pid could have been reused before it was probed. */
+	g->program = proc_program(g->s->proc.mm_pid);
+	return proc_alive(&g->s->proc) ? 0 : err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(g->s));
+}
+
 /* Ensures that it can be written before anything is sampled. */
 static int begin(struct sampling *g, struct err *err)
 {
 	const struct ops_sample_request *q = g->request;
-	const struct sampler_offsets *at = &sampler_offsets;
-	struct heap_probes probes = {
-		.pid = g->s->proc.mm_pid,
-		.alloc = { at->alloc_probe, at->alloc_semaphore },
-		.free = { at->free_probe, at->free_semaphore },
-	};
-	char name[BLOCK_NAME_SIZE];
 
 	g->living = calloc(HEAP_LIVE_MAX, sizeof(*g->living));
 	if (!g->living)
 		return err_no_memory(err);
-	if (check(g, err) || session_open_injector(g->s, err) ||
+	/* The collector reads which files are mapped, and walks through them: the block is one. */
+	if ((!emits(g) && (check(g, err) || session_open_injector(g->s, err))) ||
 	    dump_open(&g->s->proc, q->file, q->force, &g->output, &g->file, err) ||
-	    heap_open(&g->heap, on_object, g, err) || predict(g, err))
-		return session_failed(g->s, err);
-	/* A block that a killed run left, and that had no chance to remove itself. */
-	if (g->block.base && g->block.phase != SAMPLER_OUT &&
-	    block_remove(g->s, &g->block, true, err))
-		return session_failed(g->s, err);
-	if (block_map(g->s, &g->block, err) ||
+	    heap_open(&g->heap, on_object, g, err) ||
+	    (!emits(g) && (predict(g, err) || map(g, err))) ||
 	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
-	    sample_began(&g->collector, g->s, g->block.base, err))
-		return session_failed(g->s, err);
-	g->told.alloc = probes.alloc;
-	g->told.free = probes.free;
-	if (q->for_others) {
-		probes.alloc.offset = at->alloc_hold;
-		probes.free.offset = at->free_hold;
-	}
-	probes.handle = g->block.handle;
-	if (heap_attach(g->heap, &probes, err) || block_guard(g->s, &g->block, err) ||
-	    block_install(g->s, &g->block, sample_bytes(q), err))
+	    (emits(g) ? attach(g, err) : install(g, err)))
 		return session_failed(g->s, err);
 	look_end(g->s);
 	injector_close(take_ptr(g->s->inj));
@@ -295,9 +356,7 @@ static int begin(struct sampling *g, struct err *err)
 	g->counted_ms = now_ms();
 	g->told.cost = &g->s->cost;
 	g->told.duration_ms = q->duration_ms;
-	g->told.sample_bytes = sample_bytes(q);
-	snprintf(g->told.image, sizeof(g->told.image), "/proc/%d/%s", g->s->proc.mm_pid,
-		 block_name(&g->block, name));
+	g->told.sample_bytes = emits(g) ? 0 : sample_bytes(q);
 	return q->began && q->began(q->ctx, &g->told, err) ? -1 : 0;
 }
 
@@ -307,7 +366,7 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 			 struct err *err)
 {
 	const struct sample_write how = {
-		.sample_bytes = sample_bytes(g->request),
+		.sample_bytes = emits(g) ? 0 : sample_bytes(g->request),
 		.end_ns = g->end_ns,
 		.old_ns = g->s->recorded_ms / 2 * NS_PER_MS,
 		.min_age_ns = g->request->min_age_ms * NS_PER_MS,
@@ -317,6 +376,11 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 	if (sample_live(&g->collector, g->s, g->living, g->n_living, err) ||
 	    sample_write(&g->collector, g->s, &how, got, err))
 		return -1;
+	if (!got->samples && emits(g)) {
+		err_raise(err, ERROR_NO_OBJECT_EMITTED, SESSION_ARGS(g->s),
+			  .ms = (int64_t)g->s->recorded_ms);
+		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
+	}
 	if (!got->samples) {
 		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
 			  .count = (int64_t)g->block_counts.allocations,
@@ -362,6 +426,33 @@ void ops_sample_fini(struct ops_sample *sample)
 	sample->file = NULL;
 }
 
+/* In the child that looks. */
+static int answer(struct session *s, struct unpack *u, struct pack *p, struct err *err)
+{
+	return s->je ? block_answer(s, u, p, err) : emitter_answer(s, u, p, err);
+}
+
+/* By its own probes, or else by those of a block in its jemalloc. */
+static int choose(struct sampling *g, struct ops_sample *out, struct err *err)
+{
+	struct session *s = g->s;
+
+	if (look_found(s, err) || (!s->options->image && emitter_find(s, &g->emitter, err)))
+		return session_failed(s, err);
+	if (!emits(g)) {
+		if (session_pick_jemalloc(s, err))
+			return -1;
+		sampling_warn_hidden(s, &out->hidden);
+		return 0;
+	}
+	if (g->request->for_others) {
+		err_raise(err, ERROR_PROBES_OF_ITS_OWN, SESSION_ARGS(s));
+		return err_advise(err, FIX_READ_USDT, .pid = s->proc.pid);
+	}
+	return g->request->sample_bytes ? err_raise(err, ERROR_SAMPLES_OF_ITS_OWN, SESSION_ARGS(s))
+					: 0;
+}
+
 int ops_sample(pid_t pid, const struct ops_sample_request *request,
 	       const struct ops_options *options, struct ops_sample *out, struct err *err)
 {
@@ -373,11 +464,10 @@ int ops_sample(pid_t pid, const struct ops_sample_request *request,
 							.output = OUTPUT_INIT };
 
 	*out = (struct ops_sample){ 0 };
-	s.question = block_answer;
+	s.question = answer;
 	s.opt_active = TRI_NO;
 	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
-	    session_find_jemalloc(&s, err))
+	    choose(&g, out, err))
 		return -1;
-	sampling_warn_hidden(&s, &out->hidden);
 	return begin(&g, err) || go_on(&g, out, err) || end(&g, out, err) ? -1 : 0;
 }

@@ -12,13 +12,13 @@
 struct ops_sample_progress {
 	const struct ops_cost *cost; /* which process */
 	/*
-	 * The file of the probes otel_memory:alloc(address, size, bytes that it represents) and
-	 * otel_memory:free(address), in the process's /proc/PID/map_files. The arguments are in the
-	 * registers of a function's first three.
+	 * The file of the block's probes otel_memory:alloc(address, size, bytes that it represents)
+	 * and otel_memory:free(address), in the process's /proc/PID/map_files. The arguments are in
+	 * the registers of a function's first three. Of an emitter: "".
 	 */
 	char image[OPS_IMAGE_SIZE];
 	struct heap_probe alloc, free;
-	uint64_t sample_bytes;
+	uint64_t sample_bytes; /* 0: an emitter's own */
 	uint64_t elapsed_ms, duration_ms;
 	uint64_t samples;	/* so far */
 	uint64_t rate;		/* allocations per second before; 0: unknown */
@@ -32,7 +32,7 @@ struct ops_sample_request {
 	 */
 	bool for_others;
 	uint64_t duration_ms;
-	uint64_t sample_bytes; /* bytes per sample, 4 KiB to 1 TiB; 0: 512 KiB */
+	uint64_t sample_bytes; /* per sample, 4 KiB to 1 TiB; 0: 512 KiB, or an emitter's */
 	uint64_t min_age_ms;   /* younger objects do not count as live in the profile */
 	/*
 	 * ERR_UNSAFE when it is expected to take, or takes, more than this part of a CPU, and of
@@ -54,7 +54,8 @@ struct ops_sample {
 	char *file;	/* NULL: none */
 	uint64_t bytes; /* of the profile */
 	uint64_t duration_ms;
-	uint64_t allocations, samples, stacks;
+	uint64_t allocations; /* 0 if unknown: of an emitter */
+	uint64_t samples, stacks;
 	uint64_t allocated_bytes; /* estimates, in bytes: allocated meanwhile, */
 	uint64_t live_bytes;	  /* the part of it that was not freed, */
 	uint64_t old_bytes;	  /* and the part of that from the first half of the time */
@@ -77,10 +78,15 @@ static inline const struct err *ops_sample_warning(const struct ops_sample *s)
 
 /*
  * For `duration_ms`, sample what each call stack of the process allocates and does not free
- * (doc/sampling.md has the method, and why it is safe). jemalloc 5.2.0 to 5.3.1, with profiling or
- * without. Effect: some pages of code are mapped in the process, which jemalloc calls at each
- * allocation and free; one of its threads is borrowed six times. When we end, in whatever way,
- * these calls end; the pages stay. ERR_PERM without the rights to load eBPF programs.
+ * (doc/sampling.md has the method, and why it is safe).
+ *
+ * An emitter, a program with probes otel_memory of its own, whatever its allocator, is only
+ * listened to (bpf/heap.h), unless options->image names a jemalloc.
+ *
+ * Else its jemalloc has to be 5.2.0 to 5.3.1, with profiling or without. Effect: some pages of code
+ * are mapped in the process, which jemalloc calls at each allocation and free; one of its threads
+ * is borrowed six times. When we end, in whatever way, these calls end; the pages stay. ERR_PERM
+ * without the rights to load eBPF programs.
  */
 int ops_sample(pid_t pid, const struct ops_sample_request *request,
 	       const struct ops_options *options, struct ops_sample *out, struct err *err)

@@ -40,6 +40,8 @@ static int read_images(struct session *s, struct err *err)
 
 static int find(struct session *s, struct unpack *nothing, struct pack *p, struct err *err)
 {
+	struct err why = ERR_INIT;
+
 	(void)nothing;
 	if (read_images(s, err))
 		return -1;
@@ -54,12 +56,17 @@ static int find(struct session *s, struct unpack *nothing, struct pack *p, struc
 	}
 	images_open_ahead(&s->images);
 	s->images.ask_debuginfod = s->options->debuginfod;
-	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
+	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, &why) &&
+	    why.code != ERR_NOJEMALLOC) {
+		*err = why;
 		return -1;
+	}
 	for (size_t i = 0; i < s->n_jemallocs; i++)
 		jemalloc_conf_name(&s->jemallocs[i]);
 	images_pack(&s->images, p);
-	jemallocs_pack(s->jemallocs, s->n_jemallocs, &s->images, p);
+	pack_err(p, why.code ? &why : NULL);
+	if (!why.code)
+		jemallocs_pack(s->jemallocs, s->n_jemallocs, &s->images, p);
 	return 0;
 }
 
@@ -85,9 +92,9 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 	struct callsite *site;
 
 	unpack_into(u, s->version, sizeof(s->version));
-	if (je >= s->n_jemallocs)
+	s->je = je < s->n_jemallocs ? s->jemallocs + je : NULL;
+	if (!s->je && question != ASK_OTHER)
 		return err_raise(err, ERROR_NO_JEMALLOC_OF_NUMBER);
-	s->je = s->jemallocs + je;
 	switch (question) {
 	case ASK_SITE:
 		if (injector_site_find(&site, &s->proc, &s->images, s->maps.n, s->je, err))
@@ -162,7 +169,7 @@ static int ask(struct session *s, enum question question, const struct pack *mor
 	_cleanup_(pack_fini) struct pack p = { 0 };
 
 	pack_u64(&p, question);
-	pack_u64(&p, (uint64_t)(s->je - s->jemallocs));
+	pack_u64(&p, s->je ? (uint64_t)(s->je - s->jemallocs) : UINT64_MAX);
 	pack_text(&p, s->version);
 	if (more)
 		pack_bytes(&p, more->v, more->len);
@@ -205,6 +212,8 @@ int look_found(struct session *s, struct err *err)
 		return -1;
 	if (!images_unpack(&s->images, &u))
 		return malformed(s, err);
+	if (unpack_err(&u, &s->no_jemalloc))
+		return unpack_done(&u) ? 0 : malformed(s, err);
 	s->jemallocs = jemallocs_unpack(&s->n_jemallocs, &s->images, &u);
 	return s->jemallocs && unpack_done(&u) ? 0 : malformed(s, err);
 }

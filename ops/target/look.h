@@ -15,7 +15,7 @@
 /*
  * Begin to look for the images and the jemallocs of s->proc, in parallel with the caller.
  * look_found() does that first if it was not done, waits for the answer, and fills s->images and
- * s->jemallocs from it.
+ * s->jemallocs from it, or s->no_jemalloc.
  */
 int look_begin(struct session *s, struct err *err) __must_check;
 int look_found(struct session *s, struct err *err) __must_check;
@@ -34,8 +34,8 @@ int look_active(struct session *s, bool *confirmed, struct err *err) __must_chec
 int look_dump(struct session *s, struct jemalloc_dump *dump, struct err *err) __must_check;
 
 /*
- * A question of the caller's own about s->je, which s->question answers in the child. Set it before
- * anything is looked for.
+ * A question of the caller's own about the process or s->je, which s->question answers in the
+ * child: s->je is NULL there, too, if none was picked. Set it before anything is looked for.
  */
 int look_ask(struct session *s, const struct pack *question, struct unpack *answer, struct err *err)
 	__must_check;

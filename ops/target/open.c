@@ -128,14 +128,21 @@ static int log_found(struct session *s, struct err *err)
 	return 0;
 }
 
-int session_find_jemalloc(struct session *s, struct err *err)
+int session_pick_jemalloc(struct session *s, struct err *err)
 {
-	if (look_found(s, err))
+	if (!s->n_jemallocs) {
+		*err = s->no_jemalloc;
 		return session_failed(s, err);
+	}
 	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
 		return session_failed(s, err);
 	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
 	return log_found(s, err) ? session_failed(s, err) : 0;
+}
+
+int session_find_jemalloc(struct session *s, struct err *err)
+{
+	return look_found(s, err) ? session_failed(s, err) : session_pick_jemalloc(s, err);
 }
 
 int session_open_injector(struct session *s, struct err *err)

@@ -18,6 +18,8 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 		      struct err *err) __must_check;
 int session_may_trace(struct session *s, struct err *err) __must_check;
 int session_find_jemalloc(struct session *s, struct err *err) __must_check;
+/* The second half of session_find_jemalloc(), after look_found(). */
+int session_pick_jemalloc(struct session *s, struct err *err) __must_check;
 int session_open_injector(struct session *s, struct err *err) __must_check;
 
 /* All of them. `s` is SESSION_INIT; session_close() is due even after a failure. Only inspects. */

@@ -28,7 +28,8 @@ struct session {
 	struct images images;	/* found by the looker, without the files */
 	struct jemalloc *jemallocs;
 	size_t n_jemallocs;
-	struct jemalloc *je; /* operated on: owns the program's malloc, or was requested */
+	struct err no_jemalloc; /* why there is none */
+	struct jemalloc *je;	/* operated on: owns the program's malloc, or was requested */
 	struct injector *inj;
 	bool luajit;	  /* it runs LuaJIT; after look_values() */
 	char version[64]; /* as the target reported it, else from its image; "" if unknown */

@@ -3,6 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/pack.h"
+#include "base/text.h"
+#include "elf/usdt.h"
+#include "ops/sample/end_guard.h"
 #include "sandbox/confined.h"
 #include "sandbox/door.h"
 
@@ -44,7 +47,7 @@ struct file_said {
 	struct file_key key; /* first: compared by the tree */
 	dev_t dev;
 	ino_t inode;
-	bool is_exact;
+	bool is_exact, emits;
 	enum jemalloc_file_holds holds;
 	struct jemalloc_file *file;
 	unsigned int note;
@@ -154,6 +157,7 @@ static struct file_said *learn(struct filecache *c, const struct proc *p, const 
 	got.dev = st.st_dev;
 	got.inode = st.st_ino;
 	got.is_exact = is_exact(m, &st);
+	got.emits = c->emitters && usdt_in_mapped(p->mm_pid, m, "otel_memory");
 	*kept = got;
 	if (tsearch(kept, &c->files, file_key_compare))
 		return kept;
@@ -218,6 +222,20 @@ enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,
 		return FILES_PLAIN;
 	je->linkage = jemalloc_linkage_in(p->mm_pid, *path, is_link(p, "exe", hit));
 	return FILES_JEMALLOC;
+}
+
+const struct map *filecache_emitter(struct filecache *c, const struct proc *p,
+				    const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct map *m = &maps->v[i];
+		const struct file_said *e = file_is_code(m) ? find(c, p, m) : NULL;
+
+		/* The block of `sample` is not the program's. */
+		if (e && e->emits && !text_begins(m->path, BLOCK_PATH))
+			return m;
+	}
+	return NULL;
 }
 
 void filecache_mark_plain(struct filecache *c, const struct proc *p, struct images *images,

@@ -35,6 +35,7 @@ struct filecache {
 	 * after a thread has allocated so much, and whether to ask debuginfod.
 	 */
 	bool dumps, events, debuginfod;
+	bool emitters; /* also set by the caller: whether to look for probes otel_memory */
 	/*
 	 * Read each file in a confined child of its own, from a file system that answers: what such
 	 * a child says of a file comes from that file, and from no other.
@@ -70,6 +71,10 @@ struct known_file filecache_know(struct filecache *c, const struct proc *p, cons
 enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,
 				    const struct maps *maps, struct jemalloc *je,
 				    const char **path);
+
+/* The first mapping of code of a file with probes otel_memory; NULL if there is none. */
+const struct map *filecache_emitter(struct filecache *c, const struct proc *p,
+				    const struct maps *maps);
 
 /* Make searches skip the images whose files hold no jemalloc. */
 void filecache_mark_plain(struct filecache *c, const struct proc *p, struct images *images,

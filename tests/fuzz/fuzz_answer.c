@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A confined child's answer about a process, as the controller reads it. */
+#include "elf/usdt.h"
 #include "injector/site.h"
 #include "jemalloc/answer.h"
 #include "jemalloc/file.h"
@@ -55,14 +56,20 @@ static void read_rows(struct unpack u)
 	struct ops_check row, was = { .name = "row" };
 	struct ops_process process;
 	struct jemalloc_dump dump;
+	struct usdt_probe probe;
 
 	check_row_unpack(&row, &was, &u);
 	if (row.ok < TRI_UNKNOWN || row.ok > TRI_YES || strlen(row.detail) >= sizeof(row.detail))
 		abort();
 	list_row_unpack(&process, &u);
-	if (process.linkage > LINKAGE_PRELOAD || strlen(process.image) >= sizeof(process.image) ||
+	if (process.linkage > LINKAGE_NONE || strlen(process.image) >= sizeof(process.image) ||
 	    strlen(process.service_name) >= sizeof(process.service_name))
 		abort();
+	usdt_unpack(&probe, &u);
+	for (size_t i = 0; i < probe.n_args; i++)
+		if (probe.args[i].at.kind >= ARCH_OPERAND_KINDS ||
+		    probe.args[i].at.reg >= ARCH_DWARF_REGS)
+			abort();
 	jemalloc_dump_unpack(&dump, &u);
 	if (dump.file_arg > DUMP_FILE_ARG_MAX)
 		abort();

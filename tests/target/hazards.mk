@@ -53,7 +53,7 @@ $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,jemalloc_file_read filecache_know image_code_addresses graphviz_become \
-		door_serve origin_check symbol_keeper_look_up watch_event_make,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+		door_serve origin_check arch_is_nop symbol_keeper_look_up watch_event_make,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(addprefix $(V_DIR)/,mortal storm stacks death unwound): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@

@@ -189,6 +189,18 @@ $(addprefix $(V_DIR)/,leaky grower allocators keepers): $(V_DIR)/%: tests/target
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc
 
+# keepers-emits: keepers without jemalloc, whose own allocator has probes; libemitter.so: that
+# allocator, to be preloaded
+victims: $(V_DIR)/keepers-emits $(V_DIR)/libemitter.so
+$(V_DIR)/libemitter.so: tests/target/emitter.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -ftls-model=initial-exec -fno-builtin -o $@ $< -lm
+$(V_DIR)/keepers-emits: tests/target/keepers.c tests/target/emitter.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) tests/target/emitter.c -fno-optimize-sibling-calls -fno-builtin -lm
+
 # --- dumper: writes profiles of itself. Linked with jemalloc in each way, with and without symbols;
 # in the static ones, the program's own malloc is the C library's, as otherwise jemalloc would take
 # stacks before that is possible. In dumper-hidden, nothing leads to prof_dump: the call that

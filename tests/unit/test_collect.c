@@ -330,6 +330,42 @@ static void test_nothing(void **unused)
 	assert_int_equal(got.samples, 0);
 }
 
+/* Without a block: the rate is what the samples show, and sizes are as requested. */
+static void test_emitter(void **unused)
+{
+	static const uint64_t sizes[] = { UINT64_C(64) << 20, UINT64_C(4) << 20, 1000, 33 };
+	const struct sample_write how = { .end_ns = S };
+	_cleanup_(cleanup_free) char *profile = NULL;
+	struct sampled got;
+	struct line l;
+
+	(void)unused;
+	for (uint64_t i = 0; i < 4; i++)
+		add(i + 1, sizes[i], i, 0);
+	lives(4);
+	profile = write_profile(&how, &got);
+	assert_string_equal(strtok(profile, "\n"), "heap_v2/524287"); /* weights are rounded down */
+	l = find_line(profile + strlen(profile) + 1, "@ 0x1003");
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.bytes, 33);
+	assert_int_equal(got.live_bytes, 524304); /* R + S / 2 */
+}
+
+/* All are larger than their rate: each stands for itself. */
+static void test_emitter_of_large_ones(void **unused)
+{
+	const struct sample_write how = { .end_ns = S };
+	_cleanup_(cleanup_free) char *profile = NULL;
+	struct sampled got;
+
+	(void)unused;
+	add(1, UINT64_C(64) << 20, 0, 0);
+	add(2, UINT64_C(64) << 20, 0, 0);
+	profile = write_profile(&how, &got);
+	assert_string_equal(profile, "heap_v2/1\n  t*: 0: 0 [2: 134217728]\n"
+				     "@ 0x1000 0x2000\n  t*: 0: 0 [2: 134217728]\n");
+}
+
 #define with_state(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -343,6 +379,8 @@ int main(void)
 		with_state(test_ages),
 		with_state(test_own_frames),
 		with_state(test_nothing),
+		with_state(test_emitter),
+		with_state(test_emitter_of_large_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
