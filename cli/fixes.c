@@ -387,6 +387,7 @@ static const char *const words[FIXES] = {
 	[FIX_ALLOW_OVERHEAD] =
 		"allow more (--max-overhead {count})",
 	[FIX_READ_USDT] = "jeprof-ctl sample {pid} reads them, as does any reader of USDT probes",
+	[FIX_SAMPLE_BY_HOOKS] = "--image {name} samples its jemalloc by hooks instead",
 	[FIX_SAMPLE_FOR_LONGER] = "sample for longer (-d 1m)",
 	[FIX_SAMPLE_LONGER_OR_OFTENER] =
 		"sample for longer (-d 1m), or more often (--sample-rate 64K)",

@@ -81,7 +81,7 @@ int emitter_answer(struct session *s, struct unpack *nothing, struct pack *p, st
 		struct image *img = &s->images.v[i];
 		const struct map *code = code_of(s, img);
 
-		if (!code)
+		if (!code || !img->is_loaded)
 			continue;
 		f.unreadable += usdt_each(img, "otel_memory", add_probe, &f);
 		if (!(f.n + f.unreadable) || is_repeated(s, i, code))

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "bpf/heap.h"
 #include "io/memory_file.h"
 #include "io/output.h"
@@ -362,6 +363,15 @@ static int begin(struct sampling *g, struct err *err)
 
 /* --- the end --- */
 
+/* A jemalloc may have such probes, too, and not use them. */
+static int advise_hooks(const struct session *s, struct err *err)
+{
+	if (!s->n_jemallocs)
+		return -1;
+	return err_advise_too(err, FIX_SAMPLE_BY_HOOKS,
+			      .name = text_file_name(s->jemallocs[0].image->path));
+}
+
 static int write_profile(struct sampling *g, struct sampled *got, struct ops_sample *out,
 			 struct err *err)
 {
@@ -379,7 +389,8 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 	if (!got->samples && emits(g)) {
 		err_raise(err, ERROR_NO_OBJECT_EMITTED, SESSION_ARGS(g->s),
 			  .ms = (int64_t)g->s->recorded_ms);
-		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
+		err_advise(err, FIX_SAMPLE_FOR_LONGER);
+		return advise_hooks(g->s, err);
 	}
 	if (!got->samples) {
 		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
@@ -437,8 +448,13 @@ static int choose(struct sampling *g, struct ops_sample *out, struct err *err)
 {
 	struct session *s = g->s;
 
-	if (look_found(s, err) || (!s->options->image && emitter_find(s, &g->emitter, err)))
+	if (look_found(s, err))
 		return session_failed(s, err);
+	if (!s->options->image && emitter_find(s, &g->emitter, err)) {
+		if (err->ids[0] == ERROR_PROBES_UNREADABLE)
+			(void)!advise_hooks(s, err);
+		return session_failed(s, err);
+	}
 	if (!emits(g)) {
 		if (session_pick_jemalloc(s, err))
 			return -1;

@@ -157,6 +157,20 @@ ok 'its first thread ends: the others go on' kill -0 "$pid"
 is "$(<"$T/python3.log")" started 'python3 saw no error'
 stop_target "$pid"
 
+# --- a program with both, of which only the probes are tried ---
+LD_PRELOAD="$VICTIMS/libemitter.so libjemalloc.so.2" sleep 1000 &
+pid=$!
+own "$pid"
+within 60 grep -q libjemalloc "/proc/$pid/maps"
+ctl_fails 1 'no_object_emitted sample_for_longer sample_by_hooks' 'silent probes: the other way is named' sample "$pid" -d 1s
+like "$(<"$T/err")" '--image libjemalloc.so.2' 'silent probes: which jemalloc'
+stop_target "$pid"
+
+# a file that is merely mapped, as a tool would that reads it
+start_mapper "$program"
+ctl_fails 5 no_jemalloc 'mapped for reading: no emitter' sample "$pid" -d 1s
+stop_target "$pid"
+
 # --- notes that are wrong: nothing is probed by them ---
 # start_wrong NAME: start a copy of the program that was edited by python, which gets the offset of
 # the first note's address, and the file in `b`
