@@ -5,7 +5,6 @@
 #include "process/maps.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -50,6 +49,7 @@ static bool find_probed(void (*probed)(void), char file[FILE_SIZE], uint64_t *of
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	const struct map *m;
+	char name[MAP_FILE_NAME_SIZE];
 	struct err ignored;
 
 	if (maps_read(&maps, getpid(), &ignored))
@@ -58,7 +58,7 @@ static bool find_probed(void (*probed)(void), char file[FILE_SIZE], uint64_t *of
 	if (!m || !m->inode)
 		return false;
 	*offset = (uintptr_t)probed - m->start + m->offset;
-	snprintf(file, FILE_SIZE, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
+	snprintf(file, FILE_SIZE, "/proc/self/%s", map_file_name(m->start, m->end, name));
 	return true;
 }
 

@@ -266,16 +266,9 @@ static void find_section(void *arg)
 {
 	struct wanted *w = arg;
 	Elf_Scn *scn = NULL;
-	size_t names;
 
-	if (elf_getshdrstrndx(w->elf, &names))
-		return;
-	while (!w->found && (scn = elf_nextscn(w->elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, &w->sh) ? elf_strptr(w->elf, names, w->sh.sh_name) : NULL;
-
-		w->found = name && !strcmp(name, w->name) && w->sh.sh_type != SHT_NOBITS;
-	}
+	while (!w->found && (scn = image_file_section(w->elf, scn, w->name, &w->sh)))
+		w->found = w->sh.sh_type != SHT_NOBITS;
 }
 
 static bool section_of(Elf **elf, const char *name, GElf_Shdr *sh)

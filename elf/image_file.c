@@ -15,7 +15,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -379,36 +378,45 @@ void image_file_free(struct image_file *file)
 	free(file);
 }
 
-static void name_map_file(char *buf, size_t size, uint64_t start, uint64_t end)
-{
-	snprintf(buf, size, "map_files/%llx-%llx", (unsigned long long)start,
-		 (unsigned long long)end);
-}
-
 /*
  * Open the file of the mapping itself, whatever its name refers to now. Needs
  * CAP_CHECKPOINT_RESTORE.
  */
 static int open_map_file(pid_t pid, uint64_t start, uint64_t end)
 {
-	char name[64];
+	char name[MAP_FILE_NAME_SIZE];
 
-	name_map_file(name, sizeof(name), start, end);
-	return door_proc_file(pid, name, IMAGE_FILE_MAX);
+	return door_proc_file(pid, map_file_name(start, end, name), IMAGE_FILE_MAX);
 }
 
 void images_open_ahead(const struct images *images)
 {
-	char name[64];
+	char name[MAP_FILE_NAME_SIZE];
 
 	for (size_t i = 0; i < images->n; i++) {
 		const struct image_file *file = images->v[i].file;
 
 		if (!file->inode || file->tried || images->v[i].is_plain)
 			continue;
-		name_map_file(name, sizeof(name), file->start, file->end);
-		door_proc_file_ahead(file->pid, name, IMAGE_FILE_MAX);
+		door_proc_file_ahead(file->pid, map_file_name(file->start, file->end, name),
+				     IMAGE_FILE_MAX);
 	}
+}
+
+Elf_Scn *image_file_section(Elf *elf, Elf_Scn *scn, const char *name, GElf_Shdr *sh)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *found =
+			gelf_getshdr(scn, sh) ? elf_strptr(elf, names, sh->sh_name) : NULL;
+
+		if (found && !strcmp(found, name))
+			break;
+	}
+	return scn;
 }
 
 int image_file_open_mapped(pid_t pid, const struct map *map, struct stat *st)

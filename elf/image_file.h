@@ -5,6 +5,7 @@
 
 #include "elf/image.h"
 
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -87,6 +88,12 @@ Elf *image_elf(struct image *img);
  * of sections. Call it under image_guard() when its owner may truncate it.
  */
 Elf *image_file_elf(int fd);
+
+/*
+ * The next section with that name after `scn`, or after the start if that is NULL; NULL if there is
+ * none. Call it under image_guard().
+ */
+Elf_Scn *image_file_section(Elf *elf, Elf_Scn *scn, const char *name, GElf_Shdr *sh);
 
 /*
  * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags and its address in the

@@ -520,16 +520,10 @@ static void find_section(void *arg)
 {
 	struct wanted_section *w = arg;
 	Elf_Scn *scn = NULL;
-	size_t names;
 	GElf_Shdr sh;
 
-	if (elf_getshdrstrndx(w->walk.elf, &names))
-		return;
-	while (!w->found && (scn = elf_nextscn(w->walk.elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, &sh) ? elf_strptr(w->walk.elf, names, sh.sh_name) : NULL;
-
-		if (!name || strcmp(name, w->name) != 0 || !(sh.sh_flags & SHF_ALLOC))
+	while (!w->found && (scn = image_file_section(w->walk.elf, scn, w->name, &sh))) {
+		if (!(sh.sh_flags & SHF_ALLOC))
 			continue;
 		w->where->start = sh.sh_addr + w->walk.img->bias;
 		w->where->end = w->where->start + sh.sh_size;

@@ -60,23 +60,6 @@ struct search {
 	size_t misplaced;
 };
 
-static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *sh)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *found =
-			gelf_getshdr(scn, sh) ? elf_strptr(elf, names, sh->sh_name) : NULL;
-
-		if (found && !strcmp(found, name))
-			return scn;
-	}
-	return NULL;
-}
-
 /* The segment with the byte at `vaddr` in the file, and all of these flags. */
 static const struct segment *segment_at(const struct image_head *head, uint64_t vaddr,
 					unsigned int flags)
@@ -157,10 +140,11 @@ static void read_notes(void *ctx, Elf *elf)
 	GElf_Shdr sh, base;
 	GElf_Nhdr note;
 	size_t at = 0, name, desc;
-	Elf_Scn *scn = find_section(elf, ".note.stapsdt", &sh);
+	Elf_Scn *scn = image_file_section(elf, NULL, ".note.stapsdt", &sh);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 
-	if (!data || !image_head_read(&head, elf) || !find_section(elf, ".stapsdt.base", &base))
+	if (!data || !image_head_read(&head, elf) ||
+	    !image_file_section(elf, NULL, ".stapsdt.base", &base))
 		return;
 	for (int i = 0; i < NOTES_MAX; i++) {
 		at = gelf_getnote(data, at, &note, &name, &desc);
@@ -194,8 +178,9 @@ bool usdt_in_mapped(pid_t pid, const struct map *map, const char *provider)
 	struct stat st;
 	size_t n = 0;
 
-	return images_open_mapped(&images, pid, map, &head, &st) == IMAGE_MAPPED_FOUND &&
-	       usdt_each(&images.v[0], provider, count, &n) + n > 0;
+	if (images_open_mapped(&images, pid, map, &head, &st) != IMAGE_MAPPED_FOUND)
+		return false;
+	return usdt_each(&images.v[0], provider, count, &n) || n;
 }
 
 /* --- as a message --- */

@@ -23,9 +23,8 @@ struct usdt_arg {
 };
 
 struct usdt_probe {
-	uint64_t offset; /* of the instruction in the file */
-	uint64_t
-		semaphore; /* of the uint16_t in the file that counts its readers; 0: it has none */
+	uint64_t offset;    /* of the instruction in the file */
+	uint64_t semaphore; /* likewise, of the count of its readers, a uint16_t; 0: none */
 	struct usdt_arg args[USDT_ARGS_MAX];
 	size_t n_args; /* up to the first one that is not understood */
 };

@@ -45,7 +45,7 @@
 /* --- in the child --- */
 
 struct looker {
-	bool debuginfod, command, labels, emitters;
+	bool debuginfod, command, labels;
 	struct filecache files;
 };
 
@@ -131,8 +131,8 @@ static int look_at(struct looker *l, const struct proc *p, struct pack *out, str
 
 	if (maps_read(&maps, p->mm_pid, err))
 		return -1;
-	emitter = l->emitters ? filecache_emitter(&l->files, p, &maps) : NULL;
-	if (l->emitters)
+	emitter = filecache_emitter(&l->files, p, &maps);
+	if (l->files.emitters)
 		emits = emitter ? TRI_YES : TRI_NO;
 	failed = look_for_jemalloc(l, p, &maps, emits, out, err);
 	if (!emitter || out->len)
@@ -193,7 +193,6 @@ static int start(struct look *look, struct err *err)
 	struct looker looker = { .debuginfod = look->request->debuginfod,
 				 .command = look->request->command,
 				 .labels = look->request->labels,
-				 .emitters = look->request->emitters,
 				 .files = { .debuginfod = look->request->debuginfod,
 					    .emitters = look->request->emitters } };
 

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,12 @@ int maps_read(struct maps *m, pid_t pid, struct err *err)
 			return 0;
 	}
 	return err_within(err, ERROR_IN_MAPS, .pid = pid);
+}
+
+const char *map_file_name(uint64_t start, uint64_t end, char buf[MAP_FILE_NAME_SIZE])
+{
+	snprintf(buf, MAP_FILE_NAME_SIZE, "map_files/%" PRIx64 "-%" PRIx64, start, end);
+	return buf;
 }
 
 const struct map *maps_find(const struct maps *m, uint64_t addr)

@@ -55,6 +55,10 @@ int maps_parse(struct maps *m, char *text, size_t len, struct err *err) __must_c
 #define MAP_NAME_SIZE 4096
 bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE]);
 
+/* "map_files/START-END", the link to a mapped file in the folder of its process; returns `buf`. */
+#define MAP_FILE_NAME_SIZE 48
+const char *map_file_name(uint64_t start, uint64_t end, char buf[MAP_FILE_NAME_SIZE]);
+
 /* The mapping that contains `addr`, or NULL. */
 const struct map *maps_find(const struct maps *m, uint64_t addr);
 

@@ -155,3 +155,33 @@ is_near()
 	ok "$3: $1 bytes, expected $wanted, within $error" \
 		eval "[ $1 -ge $((wanted - error)) ] && [ $1 -le $((wanted + error)) ]"
 }
+
+# live NAME MB, allocated NAME MB: check that in the profile plain
+live()
+{
+	is_near "$(bytes_of "$T/plain.heap" "$1")" "$2" "$1: lives"
+}
+allocated()
+{
+	is_near "$(bytes_of "$T/plain.heap" "$1" --alloc-space)" "$2" "$1: allocated"
+}
+
+# ends_while_sampled PROGRAM: it calls execve(2), or exits
+ends_while_sampled()
+{
+	local end
+
+	for end in exec exit; do
+		start_victim "$1"
+		start_sample "$end" "${rate[@]}" --save "$T/$end.heap"
+		keep_going leak 16
+		sleep $((2 * SLOW)) # stacks are walked in its memory: wait until that is done
+		post "$end"
+		wait "$sampler"
+		is "$?" 0 "$end: ends"
+		like "$(<"$T/$end.err")" 'until it ended' "$end: it is reported"
+		is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is complete"
+		[ "$end" = exit ] || is "$(blocks_of "$pid")" 0 "$end: nothing of it is in the new program"
+		stop_target "$pid"
+	done
+}

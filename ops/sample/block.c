@@ -8,9 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -116,19 +114,12 @@ static bool is_file(int fd, const unsigned char *image, size_t len)
 	return (fcntl(fd, F_GET_SEALS) & MEMFD_SEALS) == MEMFD_SEALS;
 }
 
-const char *block_name(const struct block *b, char buf[BLOCK_NAME_SIZE])
-{
-	snprintf(buf, BLOCK_NAME_SIZE, "map_files/%" PRIx64 "-%" PRIx64, b->base,
-		 b->base + SAMPLER_STATE);
-	return buf;
-}
-
 int block_map(struct session *s, struct block *b, struct err *err)
 {
 	_cleanup_(cleanup_free) unsigned char *image = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
 	struct stat st;
-	char name[BLOCK_NAME_SIZE];
+	char name[MAP_FILE_NAME_SIZE];
 	dev_t memfds;
 	size_t len;
 
@@ -151,7 +142,8 @@ int block_map(struct session *s, struct block *b, struct err *err)
 		if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
 			return -1;
 	}
-	b->handle = door_proc_handle(s->proc.mm_pid, block_name(b, name));
+	b->handle = door_proc_handle(s->proc.mm_pid,
+				     map_file_name(b->base, b->base + SAMPLER_STATE, name));
 	if (b->handle < 0)
 		return err_raise_sys(err, ERROR_BLOCK_UNREADABLE, errno, SESSION_ARGS(s));
 	/* It must be the file which was mapped, and sealed: the kernel is going to probe it. */

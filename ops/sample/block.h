@@ -30,10 +30,6 @@ look_fn block_answer;
 /* The block at b->base, or any if that is 0; sets b->base to 0 if there is none. */
 int block_find(struct session *s, struct block *b, struct err *err) __must_check;
 
-/* Where its file is, relative to the process's folder in /proc. */
-#define BLOCK_NAME_SIZE 48
-const char *block_name(const struct block *b, char buf[BLOCK_NAME_SIZE]);
-
 /* Map it, unless there is one that can be reused, and open its file. */
 int block_map(struct session *s, struct block *b, struct err *err) __must_check;
 

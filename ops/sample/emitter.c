@@ -11,8 +11,6 @@
 #include "ops/watch/filecache.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -80,10 +78,12 @@ int emitter_answer(struct session *s, struct unpack *nothing, struct pack *p, st
 		struct found f = { .places = &places };
 		struct image *img = &s->images.v[i];
 		const struct map *code = code_of(s, img);
+		size_t misplaced;
 
 		if (!code || !img->is_loaded)
 			continue;
-		f.unreadable += usdt_each(img, "otel_memory", add_probe, &f);
+		misplaced = usdt_each(img, "otel_memory", add_probe, &f);
+		f.unreadable += misplaced;
 		if (!(f.n + f.unreadable) || is_repeated(s, i, code))
 			continue;
 		if (f.unreadable)
@@ -119,14 +119,13 @@ static void read_args(const struct usdt_probe *probe, struct heap_args *args)
 
 static int open_file(struct session *s, struct emitter *e, const struct map *code, struct err *err)
 {
-	char name[64];
+	char name[MAP_FILE_NAME_SIZE];
 	struct stat st;
 	int fd;
 
-	if (e->n_handles >= EMITTER_FILES_MAX)
+	if (e->n_handles >= sizeof(e->handles) / sizeof(*e->handles))
 		return err_raise(err, ERROR_TOO_MANY_PROBES, .limit = HEAP_PROBES_MAX);
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, code->start, code->end);
-	fd = door_proc_handle(s->proc.mm_pid, name);
+	fd = door_proc_handle(s->proc.mm_pid, map_file_name(code->start, code->end, name));
 	if (fd < 0)
 		return err_raise_sys(err, ERROR_FILE_NOT_READ, errno, .path = code->path);
 	e->handles[e->n_handles++] = fd;

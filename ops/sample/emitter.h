@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to ops/sample/: the probes otel_memory:alloc and otel_memory:free that a program has of
- * itself, whatever its allocator.
+ * Private to ops/sample/: a program's own probes otel_memory:alloc and otel_memory:free, whatever
+ * its allocator.
  */
 #ifndef OPS_SAMPLE_EMITTER_H
 #define OPS_SAMPLE_EMITTER_H
@@ -9,12 +9,10 @@
 #include "bpf/heap.h"
 #include "ops/target/session.h"
 
-#define EMITTER_FILES_MAX 16
-
 struct emitter {
 	struct heap_place places[HEAP_EVENTS][HEAP_PROBES_MAX];
-	size_t n[HEAP_EVENTS];		/* if one is 0, both are: it is no emitter */
-	int handles[EMITTER_FILES_MAX]; /* O_PATH: the files of the probes */
+	size_t n[HEAP_EVENTS];			    /* if one is 0, both are: it is no emitter */
+	int handles[HEAP_EVENTS * HEAP_PROBES_MAX]; /* O_PATH: the files of the probes */
 	size_t n_handles;
 };
 void emitter_close(struct emitter *e);

@@ -297,12 +297,12 @@ static int install(struct sampling *g, struct err *err)
 	const struct sampler_offsets *at = &sampler_offsets;
 	const bool hold = g->request->for_others;
 	struct heap_place place = { .pid = g->s->proc.mm_pid, .args = block_args() };
-	char name[BLOCK_NAME_SIZE];
+	char name[MAP_FILE_NAME_SIZE];
 
 	if (sample_began(&g->collector, g->s, g->block.base, err))
 		return -1;
 	snprintf(g->told.image, sizeof(g->told.image), "/proc/%d/%s", g->s->proc.mm_pid,
-		 block_name(&g->block, name));
+		 map_file_name(g->block.base, g->block.base + SAMPLER_STATE, name));
 	g->told.alloc = (struct heap_probe){ at->alloc_probe, at->alloc_semaphore };
 	g->told.free = (struct heap_probe){ at->free_probe, at->free_semaphore };
 	place.handle = g->block.handle;

@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,12 +73,6 @@ static bool is_exact(const struct map *m, const struct stat *st)
 #define ANSWER_MAX ((size_t)1 << 20)
 #define PATIENCE_MS 5000
 
-static void map_name(const struct map *m, char buf[64])
-{
-	snprintf(buf, 64, "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-}
-
 static void read_file(void *ctx)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
@@ -115,10 +108,9 @@ static enum jemalloc_file_holds read_confined(struct jemalloc_file **file,
 	enum jemalloc_file_holds holds = JEMALLOC_FILE_UNKNOWN;
 	struct err ignored;
 	struct unpack u;
-	char name[64];
+	char name[MAP_FILE_NAME_SIZE];
 
-	map_name(look->map, name);
-	handle = door_proc_handle(look->pid, name);
+	handle = door_proc_handle(look->pid, map_file_name(look->map->start, look->map->end, name));
 	if (handle < 0 || !look_at_handle(handle, st))
 		return holds;
 	options.policy = (struct door_policy){ .pid = look->pid,
@@ -178,13 +170,12 @@ static struct file_said *find(struct filecache *c, const struct proc *p, const s
 	struct file_key key = file_key_of(m);
 	void *hit = tfind(&key, &c->files, file_key_compare);
 	struct file_said *e = hit ? *(struct file_said *const *)hit : learn(c, p, m);
-	char name[64];
+	char name[MAP_FILE_NAME_SIZE];
 
 	if (!e || e->is_exact)
 		return e;
 	/* Is it the file of this mapping, too, if maps does not show it? */
-	map_name(m, name);
-	return is_link(p, name, e) ? e : NULL;
+	return is_link(p, map_file_name(m->start, m->end, name), e) ? e : NULL;
 }
 
 struct known_file filecache_know(struct filecache *c, const struct proc *p, const struct map *m)
@@ -227,7 +218,7 @@ enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,
 const struct map *filecache_emitter(struct filecache *c, const struct proc *p,
 				    const struct maps *maps)
 {
-	for (size_t i = 0; i < maps->n; i++) {
+	for (size_t i = 0; c->emitters && i < maps->n; i++) {
 		const struct map *m = &maps->v[i];
 		const struct file_said *e = file_is_code(m) ? find(c, p, m) : NULL;
 

@@ -72,7 +72,10 @@ enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,
 				    const struct maps *maps, struct jemalloc *je,
 				    const char **path);
 
-/* The first mapping of code of a file with probes otel_memory; NULL if there is none. */
+/*
+ * The first mapping of code of a file with probes otel_memory; NULL if there is none, or they are
+ * not looked for.
+ */
 const struct map *filecache_emitter(struct filecache *c, const struct proc *p,
 				    const struct maps *maps);
 

@@ -61,15 +61,6 @@ near=$(sed -n '1s|heap_v2/||p' "$T/plain.heap")
 ok "plain: the rate is that of its samples: $near" eval "[ $near -ge 65000 ] && [ $near -le 66000 ]"
 ok 'plain: the file is a profile' is_profile "$T/plain.heap"
 
-# live NAME MB, allocated NAME MB: check that in the profile plain
-live()
-{
-	is_near "$(bytes_of "$T/plain.heap" "$1")" "$2" "$1: lives"
-}
-allocated()
-{
-	is_near "$(bytes_of "$T/plain.heap" "$1" --alloc-space)" "$2" "$1: allocated"
-}
 live leak_blocks 64
 for name in churn_blocks pass_blocks; do
 	is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
@@ -115,18 +106,7 @@ assert_untouched "$pid" 'refused: untouched'
 stop_target "$pid"
 
 # --- the process becomes another program, or ends ---
-for end in exec exit; do
-	start_victim keepers-emits
-	start_sample "$end" "${rate[@]}" --save "$T/$end.heap"
-	keep_going leak 16
-	sleep $((2 * SLOW)) # stacks are walked in its memory: wait until that is done
-	post "$end"
-	wait "$sampler"
-	is "$?" 0 "$end: ends"
-	like "$(<"$T/$end.err")" 'until it ended' "$end: it is reported"
-	is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is complete"
-	stop_target "$pid"
-done
+ends_while_sampled keepers-emits
 
 # --- a library with probes, in python3; its first thread ends ---
 LD_PRELOAD=$VICTIMS/libemitter.so /usr/bin/python3 - "$T/end" >"$T/python3.log" 2>&1 <<-'PYTHON' &
@@ -206,11 +186,11 @@ edited beside 'b[first] ^= 1'
 edited outside 'b[first + 7] = 0x7f'
 edited nowhere 'b[first + 16:first + 24] = b"\xff" * 8'
 edited unknown 'b[:] = b.replace(b"8@%rbx", b"8@%zmx")'
-start_wrong believed "$within"
-start_probing sampling "$T/believed.out" "$T/believed.err" \
+start_wrong trusted "$within"
+start_probing sampling "$T/trusted.out" "$T/trusted.err" \
 	env TRUSTING=notes build/tests/careless/jeprof-ctl-trusting "${patient[@]}" sample "$pid" -d 10s
 post leak 8
-ok 'control: one who believes such a note harms the process' within 60 eval '! kill -0 "$pid"'
+ok 'control: a build that trusts such a note harms the process' within 60 eval '! kill -0 "$pid"'
 end_child "$prober" -INT
 wait "$prober"
 start_wrong harmless 'pass'

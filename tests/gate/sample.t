@@ -27,15 +27,6 @@ like "$(<"$T/plain.err")" "sampled $pid \(keepers\) for [0-9.]+ s, ended by a si
 is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 'plain: the rate is in the profile'
 ok 'plain: the file is a profile' is_profile "$T/plain.heap"
 
-# live NAME MB, allocated NAME MB: check that in the profile plain
-live()
-{
-	is_near "$(bytes_of "$T/plain.heap" "$1")" "$2" "$1: lives"
-}
-allocated()
-{
-	is_near "$(bytes_of "$T/plain.heap" "$1" --alloc-space)" "$2" "$1: allocated"
-}
 live leak_blocks 64
 allocated leak_blocks 64
 for name in churn_blocks churn_sized pass_blocks; do
@@ -181,19 +172,7 @@ post nothing
 stop_target "$pid"
 
 # --- the process becomes another program, or ends ---
-for end in exec exit; do
-	start_victim keepers
-	start_sample "$end" "${rate[@]}" --save "$T/$end.heap"
-	keep_going leak 16
-	sleep $((2 * SLOW)) # stacks are walked in its memory: wait until that is done
-	post "$end"
-	wait "$sampler"
-	is "$?" 0 "$end: ends"
-	like "$(<"$T/$end.err")" 'until it ended' "$end: it is reported"
-	is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is complete"
-	[ "$end" = exit ] || is "$(blocks_of "$pid")" 0 "$end: nothing of it is in the new program"
-	stop_target "$pid"
-done
+ends_while_sampled keepers
 
 # --- refusals, which touch nothing ---
 start_victim keepers
