@@ -57,12 +57,14 @@ static const struct option_def options_of_sample[] = {
 	{ .name = NULL },
 };
 
-/* ": 230000 allocations/s, about 1.2 % of a CPU"; of an emitter, what costs is unknown. */
+/* ": 230000 allocations/s, about 1.2 % of a CPU", if that is known. */
 #define COST_SIZE 80
 static const char *cost_text(const struct ops_sample_progress *p, char buf[COST_SIZE])
 {
 	if (!p->sample_bytes)
 		snprintf(buf, COST_SIZE, ", by its own probes otel_memory");
+	else if (p->prof)
+		snprintf(buf, COST_SIZE, ", by jemalloc's own samples");
 	else if (p->rate)
 		snprintf(buf, COST_SIZE, ": %" PRIu64 " allocations/s, about %u.%u %% of a CPU",
 			 p->rate, p->per_mille / 10, p->per_mille % 10);
@@ -159,7 +161,7 @@ static int take_sample(const struct args *args, int fd, char **name, struct err 
 			  .count = (int64_t)got.samples);
 	else if (got.hidden.ids[0])
 		*warning = got.hidden;
-	else if (got.opt_prof)
+	else if (got.opt_prof && !got.prof)
 		err_raise(warning, ERROR_RECORD_IS_CHEAPER, .pid = got.cost.pid,
 			  .comm = got.cost.comm);
 	return asprintf(name, "process %d", pid) < 0 ? err_no_memory(err) : 0;
@@ -267,7 +269,7 @@ static int run_probes(const struct args *args, struct err *err)
 	};
 	struct err warning;
 	struct ops_options options;
-	char who[OUT_WHO_SIZE];
+	char who[OUT_WHO_SIZE], count[40];
 	pid_t pid;
 
 	args_options(args, &options);
@@ -279,10 +281,11 @@ static int run_probes(const struct args *args, struct err *err)
 	request.fd = fd;
 	if (ops_sample(pid, &request, &options, &got, err))
 		return -1;
+	snprintf(count, sizeof(count), ", %" PRIu64 " allocations", got.allocations);
 	if (!args->quiet && !args->json)
-		fprintf(stderr, "probes in %s: %.1f s%s, %" PRIu64 " allocations\n",
-			out_who(&got.cost, who, sizeof(who)), (double)got.duration_ms / 1000,
-			how_it_ended(got.early, got.ended), got.allocations);
+		fprintf(stderr, "probes in %s: %.1f s%s%s\n", out_who(&got.cost, who, sizeof(who)),
+			(double)got.duration_ms / 1000, how_it_ended(got.early, got.ended),
+			got.prof ? "" : count);
 	warning = *ops_sample_warning(&got);
 	if (got.lost && !got.left.code)
 		err_raise(&warning, ERROR_OBJECTS_UNREPORTED, .number = (int64_t)got.lost);

@@ -383,6 +383,7 @@ static const char *const words[FIXES] = {
 	[FIX_SAMPLE_AS_IT_IS] =
 		"or to see what holds memory allocated from now on, without a restart: "
 		"jeprof-ctl sample {pid}",
+	[FIX_SAMPLE_INSTEAD] = "jeprof-ctl sample {pid} --alloc-space shows what is allocated, too",
 	[FIX_RECORD_INSTEAD] = "if opt.prof is true, jeprof-ctl record {pid} shows what is held",
 	[FIX_ALLOW_OVERHEAD] =
 		"allow more (--max-overhead {count})",

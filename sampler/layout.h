@@ -46,6 +46,8 @@ struct sampler_state {
 	uint16_t alloc_semaphore, free_semaphore; /* readers of the probes, counted by the kernel */
 	uint32_t phase;				  /* enum sampler_phase */
 	uint64_t handle;			  /* jemalloc's handle of the hooks */
+	uint32_t prof; /* the hooks are those of its own samples: SAMPLER_INSTALL_PROF */
+	uint32_t unused;
 	mallctl_fn *mallctl;
 	/* tsd_cleanup(), and the location of a thread's state: see sampler_end(). */
 	void (*cleanup)(void *);
@@ -85,6 +87,8 @@ _Static_assert(sizeof(struct sampler_data) % SAMPLER_PAGE == 0, "it is mapped");
 enum sampler_what {
 	SAMPLER_GUARD,
 	SAMPLER_INSTALL,
+	/* The same, but report jemalloc's own samples (prof:true), taken at this interval. */
+	SAMPLER_INSTALL_PROF,
 	SAMPLER_REMOVE,	       /* if installed with this seed; else EBUSY */
 	SAMPLER_REMOVE_UNREAD, /* if the probes are not being read; else EBUSY */
 };

@@ -10,6 +10,8 @@
  * counts down exponential gaps. The address of an object with a sampled byte is kept until it is
  * freed, and both events are reported by probes with OpenTelemetry's names:
  * otel_memory:alloc(address, size, bytes that it represents) and otel_memory:free(address).
+ *
+ * Where jemalloc samples by itself (prof:true), 5.3.1 calls other hooks for these objects alone.
  */
 #include "sampler/arch/probe.h"
 #include "sampler/layout.h"
@@ -29,6 +31,10 @@
 
 /* hook_alloc_t, from 0 on. */
 enum { ALLOC_MALLOC, ALLOC_POSIX_MEMALIGN, ALLOC_ALIGNED_ALLOC, ALLOC_CALLOC, ALLOC_MEMALIGN };
+
+/* Names of the hooks of jemalloc's own samples; there is one of each. */
+#define PROF_SAMPLE "experimental.hooks.prof_sample"
+#define PROF_SAMPLE_FREE "experimental.hooks.prof_sample_free"
 
 struct hooks {
 	void (*alloc)(void *, unsigned int, uint64_t, uint64_t, const uint64_t *);
@@ -117,6 +123,53 @@ static void has_marked(void)
 	__atomic_store_n(&sampler_state.marking, 0, __ATOMIC_SEQ_CST);
 }
 
+static int set_hook(const char *name, uint64_t from, uint64_t to)
+{
+	uint64_t now;
+	size_t len = sizeof(now);
+	int failed = sampler_state.mallctl(name, &now, &len, NULL, 0);
+
+	if (failed || now != from)
+		return failed ? failed : EAGAIN;
+	return sampler_state.mallctl(name, NULL, NULL, &to, sizeof(to));
+}
+
+static void on_sampled(uint64_t address, size_t size, void **stack, unsigned int depth,
+		       size_t usable_size);
+static void on_sampled_free(uint64_t address, size_t usable_size);
+
+/* Frees first: an object of which only the allocation is seen looks live. */
+static int add_prof_hooks(void)
+{
+	int failed = set_hook(PROF_SAMPLE_FREE, 0, (uint64_t)on_sampled_free);
+
+	if (failed)
+		return failed;
+	failed = set_hook(PROF_SAMPLE, 0, (uint64_t)on_sampled);
+	if (failed)
+		set_hook(PROF_SAMPLE_FREE, (uint64_t)on_sampled_free, 0);
+	return failed;
+}
+
+/* If the program has replaced one since (EAGAIN), that one stays. */
+static int remove_prof_hooks(void)
+{
+	int alloc = set_hook(PROF_SAMPLE, (uint64_t)on_sampled, 0);
+	int free = set_hook(PROF_SAMPLE_FREE, (uint64_t)on_sampled_free, 0);
+
+	if (alloc && alloc != EAGAIN)
+		return alloc;
+	return free == EAGAIN ? 0 : free;
+}
+
+static int remove_hooks(void)
+{
+	uint64_t handle = sampler_state.handle;
+
+	return sampler_state.mallctl("experimental.hooks.remove", NULL, NULL, &handle,
+				     sizeof(handle));
+}
+
 /*
  * Remove the hooks, because the probes are no longer read, or this is a child process. Only one
  * thread may do so, once: jemalloc would not detect a second removal, and miscount. In a child
@@ -125,20 +178,19 @@ static void has_marked(void)
  */
 static __attribute__((noinline, cold)) int leave(void)
 {
-	uint64_t handle;
+	const bool prof = sampler_state.prof; /* no thread is marked for those */
 	int failed;
 
 	if (!may_move(SAMPLER_IN, SAMPLER_LEAVING))
 		return EAGAIN;
-	if (!may_mark()) {
+	if (!prof && !may_mark()) {
 		arrive(SAMPLER_IN);
 		return EINPROGRESS;
 	}
 	__atomic_store_n(&sampler_data.is_on, 0, RELAXED);
-	handle = sampler_state.handle;
-	failed = sampler_state.mallctl("experimental.hooks.remove", NULL, NULL, &handle,
-				       sizeof(handle));
-	has_marked();
+	failed = prof ? remove_prof_hooks() : remove_hooks();
+	if (!prof)
+		has_marked();
 	arrive(failed ? SAMPLER_LEAVING : SAMPLER_OUT);
 	return failed;
 }
@@ -220,8 +272,18 @@ static void uncount(uint8_t *n)
 		;
 }
 
-/* Called before the free, so the address cannot have been reused. */
-static __attribute__((noinline)) void forget(uint64_t address)
+static bool is_kept(uint64_t address)
+{
+	const uint64_t *set = sampler_data.objects[pointer_hash(address) % SAMPLER_SETS];
+
+	for (int i = 0; i < SAMPLER_WAYS; i++)
+		if (__atomic_load_n(&set[i], RELAXED) == address)
+			return true;
+	return false;
+}
+
+/* Called before the free, so the address cannot have been reused. False if it was not kept. */
+static bool drop(uint64_t address)
 {
 	struct sampler_data *d = &sampler_data;
 	uint64_t set = pointer_hash(address) % SAMPLER_SETS;
@@ -233,9 +295,15 @@ static __attribute__((noinline)) void forget(uint64_t address)
 						 RELAXED))
 			continue;
 		uncount(&d->counts[set]);
-		report_free(address);
-		return;
+		return true;
 	}
+	return false;
+}
+
+static __attribute__((noinline)) void forget(uint64_t address)
+{
+	if (drop(address))
+		report_free(address);
 }
 
 /*
@@ -324,6 +392,37 @@ static void on_expand(void *extra, unsigned int type, uint64_t address, size_t o
 }
 
 /*
+ * Of jemalloc's own samples. When one is resized in place, it is reported first with its new size,
+ * and then its old size as freed (prof_realloc(), prof_inlines.h): it is kept twice in between.
+ */
+static void on_sampled(uint64_t address, size_t size, void **stack, unsigned int depth,
+		       size_t usable_size)
+{
+	uint64_t sample_bytes = __atomic_load_n(&sampler_data.sample_bytes, RELAXED);
+
+	(void)size;
+	(void)stack;
+	(void)depth;
+	if (unlikely(!is_on())) {
+		leave();
+		return;
+	}
+	if (!sample_bytes)
+		return;
+	if (is_kept(address))
+		report_free(address);
+	if (keep(address))
+		report_alloc(address, usable_size, weight(usable_size, sample_bytes));
+}
+
+static void on_sampled_free(uint64_t address, size_t usable_size)
+{
+	(void)usable_size;
+	if (drop(address) && !is_kept(address))
+		report_free(address);
+}
+
+/*
  * Installed permanently: if another block has been put in front of this one since, it calls this
  * one, and calling it back would recurse endlessly.
  */
@@ -355,17 +454,25 @@ static void clean(void)
 			__atomic_store_n(&words[i], 0, RELAXED);
 }
 
-static int come(const struct sampler_order *order)
+static int add_hooks(void)
 {
 	struct hooks hooks = { on_alloc, on_free, on_expand, NULL };
 	size_t len = sizeof(sampler_state.handle);
+
+	return sampler_state.mallctl("experimental.hooks.install", &sampler_state.handle, &len,
+				     &hooks, sizeof(hooks));
+}
+
+static int come(const struct sampler_order *order)
+{
+	const bool prof = order->what == SAMPLER_INSTALL_PROF;
 	int failed;
 
-	if (!is_read() || !sampler_state.cleanup)
+	if (!is_read() || (!prof && !sampler_state.cleanup))
 		return ESRCH;
 	if (!may_move(SAMPLER_OUT, SAMPLER_COMING))
 		return EBUSY;
-	if (!may_mark()) {
+	if (!prof && !may_mark()) {
 		arrive(SAMPLER_OUT);
 		return EINPROGRESS;
 	}
@@ -374,10 +481,11 @@ static int come(const struct sampler_order *order)
 	sampler_data.sample_bytes = order->sample_bytes;
 	sampler_data.seed = order->seed;
 	sampler_state.mallctl = (mallctl_fn *)order->mallctl;
+	sampler_state.prof = prof;
 	__atomic_store_n(&sampler_data.is_on, 1, __ATOMIC_RELEASE);
-	failed = sampler_state.mallctl("experimental.hooks.install", &sampler_state.handle, &len,
-				       &hooks, sizeof(hooks));
-	has_marked();
+	failed = prof ? add_prof_hooks() : add_hooks();
+	if (!prof)
+		has_marked();
 	arrive(failed ? SAMPLER_OUT : SAMPLER_IN);
 	return failed;
 }
@@ -408,6 +516,7 @@ __attribute__((used)) int sampler_control(const char *name, void *old, size_t *o
 	case SAMPLER_GUARD:
 		return guard(order);
 	case SAMPLER_INSTALL:
+	case SAMPLER_INSTALL_PROF:
 		return come(order);
 	default:
 		return take_away(order);

@@ -393,16 +393,17 @@ launch_redis()
 	within 60 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
-# build_for_root VICTIM: build a program of tests/target as $T/VICTIM, with the C library of
-# enter_root()'s root
+# build_for_root VICTIM [FLAGS...]: build a program of tests/target as $T/VICTIM, with the C library
+# of enter_root()'s root
 build_for_root()
 {
-	local lib
+	local name=$1 lib
 
+	shift
 	lib=$root/usr/lib/$(cc -print-multiarch)
 	cc --sysroot="$root" -B"$lib" -L"$lib" -L"$root/lib/$(cc -print-multiarch)" -std=gnu17 -O2 -pthread \
-		-I. -D_GNU_SOURCE= -o "$T/$1" "tests/target/$1.c" tests/target/victim.c \
-		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $1 for $root"
+		-I. -D_GNU_SOURCE= -o "$T/$name" "$@" "tests/target/$name.c" tests/target/victim.c \
+		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $name for $root"
 }
 
 # enter_root SUITE: run programs from now on in tests/make-root's root of that Debian suite, in

@@ -200,9 +200,10 @@ int block_guard(struct session *s, const struct block *b, struct err *err)
 	return call_succeeded(&call) ? end_guard_wait(s, err) : session_call_failed(s, &call, err);
 }
 
-int block_install(struct session *s, struct block *b, uint64_t sample_bytes, struct err *err)
+int block_install(struct session *s, struct block *b, bool prof, uint64_t sample_bytes,
+		  struct err *err)
 {
-	struct sampler_order order = { .what = SAMPLER_INSTALL,
+	struct sampler_order order = { .what = prof ? SAMPLER_INSTALL_PROF : SAMPLER_INSTALL,
 				       .realloc_type = realloc_type(s),
 				       .sample_bytes = sample_bytes,
 				       .mallctl = s->je->mallctl };

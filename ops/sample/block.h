@@ -36,9 +36,12 @@ int block_map(struct session *s, struct block *b, struct err *err) __must_check;
 /* Make ending threads pass through it: see sampler_end() of sampler/target.c. */
 int block_guard(struct session *s, const struct block *b, struct err *err) __must_check;
 
-/* Make jemalloc call it, with a sample every so many bytes. Its probes must be read by then. */
-int block_install(struct session *s, struct block *b, uint64_t sample_bytes, struct err *err)
-	__must_check;
+/*
+ * Make jemalloc call it, with a sample every so many bytes; `prof`: for jemalloc's own samples,
+ * which have that interval, and need no block_guard(). Its probes must be read by then.
+ */
+int block_install(struct session *s, struct block *b, bool prof, uint64_t sample_bytes,
+		  struct err *err) __must_check;
 
 /*
  * Stop all calls to it, and free its data. Its code stays mapped: a thread may be about to call it.

@@ -30,6 +30,7 @@
 #define REMOVE_TRIES 3
 #define COUNT_MS 1000 /* how often allocations are counted */
 #define OVERHEAD_MAX 5
+#define LG_SAMPLE_MAX 40 /* SAMPLER_BYTES_MAX */
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 
@@ -53,6 +54,8 @@ struct sampling {
 	size_t n_living;
 	uint64_t end_ns;
 	bool opt_prof;
+	bool prof; /* jemalloc's own samples are reported */
+	uint64_t sample_bytes;
 	struct err failed; /* the collector's first failure */
 };
 
@@ -262,10 +265,51 @@ static int check(struct sampling *g, struct err *err)
 		return session_failed(s, err);
 	if (g->block.base && g->block.is_read)
 		return err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(s));
-	if (!g->block.guard.slot)
-		return err_raise(err, ERROR_ENDS_UNGUARDED, SESSION_ARGS(s));
 	g->opt_prof = jemalloc_value_is(&values, OPT_PROF) == TRI_YES;
 	return 0;
+}
+
+/*
+ * Where jemalloc samples by itself, 5.3.1 has hooks for these samples, so that other allocations
+ * stay on its fast path, and no thread is marked.
+ */
+static int ask_prof(struct session *s, bool *prof, uint64_t *sample_bytes, struct err *err)
+{
+	bool active = false, in_threads = false;
+	uint64_t lg = 0, alloc = 0, free = 0;
+	struct call calls[] = {
+		call_read("prof.active", &active, sizeof(active)),
+		call_read("prof.thread_active_init", &in_threads, sizeof(in_threads)),
+		call_read("prof.lg_sample", &lg, sizeof(lg)),
+		call_read("experimental.hooks.prof_sample", &alloc, sizeof(alloc)),
+		call_read("experimental.hooks.prof_sample_free", &free, sizeof(free)),
+	};
+	const struct run run = { .calls = calls, .n = sizeof(calls) / sizeof(*calls) };
+
+	for (size_t i = 0; i < run.n; i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+	if (session_run(s, &run, err))
+		return -1;
+	for (size_t i = 0; i < run.n; i++)
+		if (!call_succeeded(&calls[i]))
+			return 0;
+	*prof = active && in_threads && !alloc && !free && lg <= LG_SAMPLE_MAX;
+	if (*prof)
+		*sample_bytes = UINT64_C(1) << lg;
+	return 0;
+}
+
+static int choose_hooks(struct sampling *g, struct err *err)
+{
+	struct session *s = g->s;
+
+	g->sample_bytes = sample_bytes(g->request);
+	if (g->opt_prof && *s->version && !session_older(s, 5, 3, 1) && !g->request->sample_bytes &&
+	    ask_prof(s, &g->prof, &g->sample_bytes, err))
+		return -1;
+	return g->prof || g->block.guard.slot
+		       ? 0
+		       : err_raise(err, ERROR_ENDS_UNGUARDED, SESSION_ARGS(s));
 }
 
 /* The registers of a function's first three, for both probes. */
@@ -312,8 +356,9 @@ static int install(struct sampling *g, struct err *err)
 		return -1;
 	place.probe =
 		(struct heap_probe){ hold ? at->alloc_hold : at->alloc_probe, at->alloc_semaphore };
-	return heap_attach(g->heap, HEAP_ALLOC, &place, err) || block_guard(g->s, &g->block, err) ||
-			       block_install(g->s, &g->block, sample_bytes(g->request), err)
+	return heap_attach(g->heap, HEAP_ALLOC, &place, err) ||
+			       (!g->prof && block_guard(g->s, &g->block, err)) ||
+			       block_install(g->s, &g->block, g->prof, g->sample_bytes, err)
 		       ? -1
 		       : 0;
 }
@@ -343,10 +388,11 @@ static int begin(struct sampling *g, struct err *err)
 	if (!g->living)
 		return err_no_memory(err);
 	/* The collector reads which files are mapped, and walks through them: the block is one. */
-	if ((!emits(g) && (check(g, err) || session_open_injector(g->s, err))) ||
+	if ((!emits(g) &&
+	     (check(g, err) || session_open_injector(g->s, err) || choose_hooks(g, err))) ||
 	    dump_open(&g->s->proc, q->file, q->force, &g->output, &g->file, err) ||
 	    heap_open(&g->heap, on_object, g, err) ||
-	    (!emits(g) && (predict(g, err) || map(g, err))) ||
+	    (!emits(g) && ((!g->prof && predict(g, err)) || map(g, err))) ||
 	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
 	    (emits(g) ? attach(g, err) : install(g, err)))
 		return session_failed(g->s, err);
@@ -357,7 +403,8 @@ static int begin(struct sampling *g, struct err *err)
 	g->counted_ms = now_ms();
 	g->told.cost = &g->s->cost;
 	g->told.duration_ms = q->duration_ms;
-	g->told.sample_bytes = emits(g) ? 0 : sample_bytes(q);
+	g->told.sample_bytes = g->sample_bytes;
+	g->told.prof = g->prof;
 	return q->began && q->began(q->ctx, &g->told, err) ? -1 : 0;
 }
 
@@ -376,7 +423,7 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 			 struct err *err)
 {
 	const struct sample_write how = {
-		.sample_bytes = emits(g) ? 0 : sample_bytes(g->request),
+		.sample_bytes = g->sample_bytes,
 		.end_ns = g->end_ns,
 		.old_ns = g->s->recorded_ms / 2 * NS_PER_MS,
 		.min_age_ns = g->request->min_age_ms * NS_PER_MS,
@@ -386,11 +433,11 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 	if (sample_live(&g->collector, g->s, g->living, g->n_living, err) ||
 	    sample_write(&g->collector, g->s, &how, got, err))
 		return -1;
-	if (!got->samples && emits(g)) {
-		err_raise(err, ERROR_NO_OBJECT_EMITTED, SESSION_ARGS(g->s),
-			  .ms = (int64_t)g->s->recorded_ms);
+	if (!got->samples && (emits(g) || g->prof)) {
+		err_raise(err, emits(g) ? ERROR_NO_OBJECT_EMITTED : ERROR_NO_OBJECT_OF_PROF,
+			  SESSION_ARGS(g->s), .ms = (int64_t)g->s->recorded_ms);
 		err_advise(err, FIX_SAMPLE_FOR_LONGER);
-		return advise_hooks(g->s, err);
+		return emits(g) ? advise_hooks(g->s, err) : -1;
 	}
 	if (!got->samples) {
 		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
@@ -428,6 +475,7 @@ static int end(struct sampling *g, struct ops_sample *out, struct err *err)
 	out->early = g->timed.early;
 	out->ended = g->timed.ended;
 	out->opt_prof = g->opt_prof;
+	out->prof = g->prof;
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct ops_sample_progress {
 	char image[OPS_IMAGE_SIZE];
 	struct heap_probe alloc, free;
 	uint64_t sample_bytes; /* 0: an emitter's own */
+	bool prof;	       /* the samples are those that jemalloc takes by itself */
 	uint64_t elapsed_ms, duration_ms;
 	uint64_t samples;	/* so far */
 	uint64_t rate;		/* allocations per second before; 0: unknown */
@@ -32,8 +33,12 @@ struct ops_sample_request {
 	 */
 	bool for_others;
 	uint64_t duration_ms;
-	uint64_t sample_bytes; /* per sample, 4 KiB to 1 TiB; 0: 512 KiB, or an emitter's */
-	uint64_t min_age_ms;   /* younger objects do not count as live in the profile */
+	/*
+	 * Per sample, 4 KiB to 1 TiB; 0: that of an emitter or of jemalloc's own samples, or
+	 * 512 KiB.
+	 */
+	uint64_t sample_bytes;
+	uint64_t min_age_ms; /* younger objects do not count as live in the profile */
 	/*
 	 * ERR_UNSAFE when it is expected to take, or takes, more than this part of a CPU, and of
 	 * what the process uses; in percent, 0: 5.
@@ -54,7 +59,7 @@ struct ops_sample {
 	char *file;	/* NULL: none */
 	uint64_t bytes; /* of the profile */
 	uint64_t duration_ms;
-	uint64_t allocations; /* 0 if unknown: of an emitter */
+	uint64_t allocations; /* 0 if unknown: of an emitter, or of jemalloc's own samples */
 	uint64_t samples, stacks;
 	uint64_t allocated_bytes; /* estimates, in bytes: allocated meanwhile, */
 	uint64_t live_bytes;	  /* the part of it that was not freed, */
@@ -65,7 +70,8 @@ struct ops_sample {
 	uint64_t lost;	      /* samples that came too fast, or were too many */
 	bool early;	      /* stop_fd ended it, */
 	bool ended;	      /* or the process did, or ran another program */
-	bool opt_prof;	      /* opt.prof is true there: a recording costs less (ops_record()) */
+	bool opt_prof;	      /* opt.prof is true: a recording costs less (ops_record()) */
+	bool prof;	      /* the samples were jemalloc's own */
 	struct err hidden;    /* limits that are unknown; ERROR_NONE: none */
 	struct err left;      /* why the block is still in the process; ERROR_NONE: it is not */
 };
@@ -85,8 +91,9 @@ static inline const struct err *ops_sample_warning(const struct ops_sample *s)
  *
  * Else its jemalloc has to be 5.2.0 to 5.3.1, with profiling or without. Effect: some pages of code
  * are mapped in the process, which jemalloc calls at each allocation and free; one of its threads
- * is borrowed six times. When we end, in whatever way, these calls end; the pages stay. ERR_PERM
- * without the rights to load eBPF programs.
+ * is borrowed six times. If it is 5.3.1 and samples by itself (prof.active), and no rate is
+ * requested, jemalloc calls them for its own samples alone. When we end, in whatever way, these
+ * calls end; the pages stay. ERR_PERM without the rights to load eBPF programs.
  */
 int ops_sample(pid_t pid, const struct ops_sample_request *request,
 	       const struct ops_options *options, struct ops_sample *out, struct err *err)

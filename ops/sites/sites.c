@@ -48,7 +48,9 @@ static int find_event(struct filecache *files, struct session *s, struct sites_p
 
 	if (session_older(s, 5, 3, 0)) {
 		err_raise(err, ERROR_NO_ALLOCATION_EVENT, SESSION_ARGS(s), .version = s->version);
-		return err_advise(err, FIX_RECORD_INSTEAD, .pid = s->proc.pid);
+		return err_advise(
+			err, session_older(s, 5, 2, 0) ? FIX_RECORD_INSTEAD : FIX_SAMPLE_INSTEAD,
+			.pid = s->proc.pid);
 	}
 	if (look_ask(s, &nothing, &u, err))
 		return -1;

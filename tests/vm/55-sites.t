@@ -22,7 +22,7 @@ snapshot "$pid"
 
 # Without the event it is refused with the reason, before anything is probed.
 if is_older_jemalloc; then
-	ctl_fails 1 'no_allocation_event record_instead' 'refused' sites "$pid" -d 1s
+	ctl_fails 1 'no_allocation_event sample_instead' 'refused' sites "$pid" -d 1s
 	assert_untouched "$pid" 'refused: untouched'
 	feature sites 'no: jemalloc is older than 5.3.0'
 	done_testing
