@@ -351,6 +351,7 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks $(B)/bench/mallocs ## comp
 	$(Q)B=$(B) bench/watch
 	$(Q)B=$(B) bench/refusals
 	$(Q)B=$(B) bench/sampling
+	$(Q)B=$(B) bench/sample
 	$(Q)B=$(B) bench/fleet
 	$(Q)B=$(B) bench/scale
 
