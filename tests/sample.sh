@@ -135,15 +135,30 @@ end_sample()
 	esac
 }
 
-# bytes_of FILE FUNCTION [OPTIONS...]: print the bytes held by it and its callees, according to
-# report
+# report_of FILE [OPTIONS...]: its rows are in $T/report afterwards
+report_of()
+{
+	local file=$1
+
+	shift
+	"$CTL" report --json --no-cache --no-fold -n 0 "$@" "$file" >"$T/report"
+}
+
+# row_of FUNCTION: print the bytes held by it and its callees, according to the last report. The
+# name is without its class, its module and its parameters.
+row_of()
+{
+	jq --arg f "$1" '[.rows[] | select((.name | sub("\\(.*"; "") | sub(".*::"; "")) == $f) | .cum] |
+		(add // 0) | round' "$T/report"
+}
+
+# bytes_of FILE FUNCTION [OPTIONS...]: print the bytes held by it and its callees
 bytes_of()
 {
 	local file=$1 name=$2
 
 	shift 2
-	"$CTL" report --json --no-cache --no-fold -n 0 "$@" "$file" >"$T/report" || return
-	jq --arg f "$name" '[.rows[] | select(.name == $f) | .cum] | (add // 0) | round' "$T/report"
+	report_of "$file" "$@" && row_of "$name"
 }
 
 # is_near GOT MB NAME: GOT bytes must be within six standard errors of that many MB
@@ -154,6 +169,41 @@ is_near()
 	error=$(awk -v w="$wanted" -v r="${rate_bytes:-65536}" 'BEGIN { print int(6 * sqrt(w * r)) }')
 	ok "$3: $1 bytes, expected $wanted, within $error" \
 		eval "[ $1 -ge $((wanted - error)) ] && [ $1 -le $((wanted + error)) ]"
+}
+
+# figure NAME GOT COUNT*SIZE...: GOT bytes stand for so many blocks of these sizes. Counts it in
+# `figures`, and in `far` if it is off by more than two standard errors: an object of S bytes is
+# sampled with probability 1 - q, q being exp(-S / rate), which is a variance of S^2 q / (1 - q).
+figures=0 far=0
+figure()
+{
+	local name=$1 got=$2 said
+
+	shift 2
+	figures=$((figures + 1))
+	said=$(awk -v got="$got" -v r="${rate_bytes:-65536}" -v all="$*" 'BEGIN {
+		for (i = split(all, blocks, " "); i; i--) {
+			split(blocks[i], b, "*"); q = exp(-b[2] / r)
+			wanted += b[1] * b[2]; variance += b[1] * b[2] ^ 2 * q / (1 - q)
+		}
+		z = (got - wanted) / sqrt(variance)
+		printf "%d bytes, %d in fact: %+.1f standard errors", got, wanted, z
+		exit z >= -2 && z <= 2 }') && far=$((far + 1)) && diag "$name: $said"
+	return 0
+}
+
+# figures_are_near NAME: at most 5 % of the figures are off by more than two standard errors. The
+# bound is that of a binomial distribution: chance alone exceeds it in fewer than 1 of 1,000 runs.
+figures_are_near()
+{
+	local most
+
+	most=$(awk -v n="$figures" 'BEGIN {
+		for (p = all = exp(n * log(0.95)); all < 0.999; all += p)
+			p *= (n - k) / ++k * 0.05 / 0.95
+		print k + 0 }')
+	ok "$1: $far of $figures figures are off by more than two standard errors, at most $most by chance" \
+		test "$far" -le "$most"
 }
 
 # live NAME MB, allocated NAME MB: check that in the profile plain

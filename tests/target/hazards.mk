@@ -18,7 +18,7 @@ TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
 BLAMING := $(B)/tests/careless/jeprof-ctl-blaming
 HELD := $(B)/tests/careless/jeprof-ctl-held
-HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(HELD) $(addprefix $(V_DIR)/,mortal storm stacks death unwound throws)
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(HELD) $(addprefix $(V_DIR)/,mortal storm stacks death unwound throws shelves)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -60,7 +60,7 @@ $(addprefix $(V_DIR)/,mortal storm stacks death unwound): $(V_DIR)/%: tests/targ
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc -ldl
 
-$(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
+$(V_DIR)/throws $(V_DIR)/shelves: $(V_DIR)/%: tests/target/%.cc $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -c -o $@.o tests/target/victim.c
