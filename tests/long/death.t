@@ -5,6 +5,8 @@
 # stopped. ROUNDS sets how often these are repeated (20; 200 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/freezer.sh
+. tests/freezer.sh
 
 LONG=${LONG:-}
 
@@ -116,35 +118,26 @@ stop_target "$pid"
 
 # --- frozen -------------------------------------------------------------------------------
 
-# Not the idle victim: the freezer of version 1 makes epoll_wait return EINTR.
 start_victim busy 2
-# frozen GROUP FILE FREEZE THAW NAME: freeze the target in a cgroup; it must be left alone
+# frozen VERSION: freeze the target in a cgroup; it must be left alone
 frozen()
 {
-	local group=$1 control=$1/$2 home
-
-	home=${group%/*}$(awk -F: -v v="$5" '$2 == (v == "v1" ? "freezer" : "") { print $3 }' "/proc/$pid/cgroup")
-	if ! mkdir "$group" 2>/dev/null || ! [ -w "$control" ] || ! echo "$pid" >"$group/cgroup.procs"; then
-		rmdir "$group" 2>/dev/null
-		skip 'cgroups cannot freeze a process here' "frozen, $5"
+	if ! enter_freezer "$1"; then
+		skip 'cgroups cannot freeze a process here' "frozen, $1"
 		return
 	fi
 	snapshot "$pid"
-	echo "$3" >"$control"
-	ok "$5: it is frozen" within 60 grep -Eq 'frozen 1|FROZEN' "$group/cgroup.events" "$control"
-	ctl_fails 8 'cgroup_frozen thaw' "$5: a frozen target is left alone" activate "$pid"
-	ctl_fails 8 'cgroup_frozen thaw' "$5: in direct mode, too" --mode inline activate "$pid"
-	echo "$4" >"$control"
-	assert_untouched "$pid" "$5: untouched, once it is thawed"
-	ctl_ok "$5: then activate works" activate "$pid"
-	assert_untouched "$pid" "$5: and is untouched"
-	echo "$pid" >"$home/cgroup.procs"
-	within 60 rmdir "$group"
+	ok "$1: it is frozen" freeze
+	ctl_fails 8 'cgroup_frozen thaw' "$1: a frozen target is left alone" activate "$pid"
+	ctl_fails 8 'cgroup_frozen thaw' "$1: in direct mode, too" --mode inline activate "$pid"
+	thaw
+	assert_untouched "$pid" "$1: untouched, once it is thawed"
+	ctl_ok "$1: then activate works" activate "$pid"
+	assert_untouched "$pid" "$1: and is untouched"
+	leave_freezer
 }
-v1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
-v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-frozen "${v2:-/nowhere}/jeprof-ctl-test-${T##*.}" cgroup.freeze 1 0 v2
-frozen "${v1:-/nowhere}/jeprof-ctl-test-${T##*.}" freezer.state FROZEN THAWED v1
+frozen v2
+frozen v1
 stop_target "$pid"
 
 # --- a reused pid -------------------------------------------------------------------------
