@@ -12,7 +12,8 @@ BLOCK=/memfd:jeprof-ctl:sampler
 out_phase=0 in_phase=2 # enum sampler_phase
 declare -A order_of=([leak]=1 [churn]=2 [churn_sized]=3 [pass]=4 [cached]=5 [grow]=6 [shrink]=7
 	[calloc]=8 [posix]=9 [aligned]=10 [threads]=11 [free]=12 [fork]=13 [reap]=14 [exec]=15 [exit]=16
-	[weird]=17 [idle]=18 [end]=19 [flood]=20 [nothing]=0)
+	[weird]=17 [idle]=18 [end]=19 [flood]=20 [arenas]=21 [caches]=22 [moves]=23
+	[resizes]=24 [ends]=25 [storm]=26 [nothing]=0)
 
 # --- the process ---
 

@@ -181,10 +181,10 @@ $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
 
 # --- leaky: forgets a known amount, or nothing; grower: holds as much as it is told; allocators:
-# allocates known shares; keepers: keeps known amounts
+# allocates known shares; keepers, callers: keep known amounts
 
-victims: $(addprefix $(V_DIR)/,leaky grower allocators keepers)
-$(addprefix $(V_DIR)/,leaky grower allocators keepers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+victims: $(addprefix $(V_DIR)/,leaky grower allocators keepers callers)
+$(addprefix $(V_DIR)/,leaky grower allocators keepers callers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc
