@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an event of jemalloc's stands for, on programs whose truth is known. */
+/* How many bytes a jemalloc event represents, checked on simulated programs. */
 #include "ops/sites/estimate.h"
 
 #include <math.h>
@@ -14,18 +14,18 @@
 #define BYTES 4e9
 #define SITES 3
 
-/* Objects of these sizes, each as often as it says of a million. */
+/* Object sizes, and how many objects in a million have each size. */
 struct program {
 	uint64_t size[SITES], often[SITES];
 };
 
-/* What was seen of a program. */
+/* What the sampler sees of a program. */
 struct seen {
 	struct sites_counts counts;
-	double sums[SITES_SIZES][SITES]; /* of each site's events */
+	double sums[SITES_SIZES][SITES]; /* bytes represented by its events, by site */
 };
 
-/* Of the event of an object of `site`, and of all that was seen. */
+/* An estimation method: how an event of an object of `site` is counted, and the totals. */
 struct estimate {
 	void (*stands_for)(struct seen *s, int site, uint64_t elapsed);
 	void (*totals)(const struct sites_counts *counts, uint64_t totals[SITES_SIZES]);
@@ -47,21 +47,21 @@ static void as_we_do(struct seen *s, int site, uint64_t elapsed)
 	count(s, large ? SITES_LARGE : SITES_SMALL, site, large ? (double)large : WAIT);
 }
 
-/* The controls: each event is worth the same, */
+/* Control: each event represents the same number of bytes. */
 static void by_event(struct seen *s, int site, uint64_t elapsed)
 {
 	s->counts.allocated[SITES_SMALL] += elapsed;
 	count(s, SITES_SMALL, site, WAIT);
 }
 
-/* or all that was allocated since the last one, */
+/* Control: each event represents everything allocated since the previous one. */
 static void by_elapsed(struct seen *s, int site, uint64_t elapsed)
 {
 	s->counts.allocated[SITES_SMALL] += elapsed;
 	count(s, SITES_SMALL, site, (double)elapsed);
 }
 
-/* or half of the threshold comes before a large object, however many there are. */
+/* Control: on average half of WAIT precedes a large object, no matter how many there are. */
 static void as_counted(const struct sites_counts *counts, uint64_t totals[SITES_SIZES])
 {
 	for (int i = 0; i < SITES_SIZES; i++)
@@ -88,7 +88,7 @@ static int choose(const struct program *p, uint64_t *seed)
 	return n < p->often[0] ? 0 : n < p->often[0] + p->often[1] ? 1 : 2;
 }
 
-/* The largest error of a site's bytes, as te_event_trigger() is called. */
+/* The largest relative error of a site. Events occur when jemalloc calls te_event_trigger(). */
 static double worst(const struct program *p, const struct estimate *e)
 {
 	double truth[SITES] = { 0 }, all = 0, most = 0;
@@ -129,7 +129,7 @@ static void test_small_objects(void **state)
 	assert_true(worst(&p, &event_alone) < 0.03);
 }
 
-/* As much larger as the threshold is: what counts events sees a third of them. */
+/* Three times as large as the threshold: counting events finds a third of their bytes. */
 static void test_large_objects(void **state)
 {
 	const struct program p = { { 48, 320, 200000 }, { 500000, 499000, 1000 } };
@@ -149,7 +149,7 @@ static void test_both(void **state)
 	assert_true(worst(&p, &event_alone) > 0.2);
 }
 
-/* Most of the bytes are theirs: then little else comes before one. */
+/* Large objects account for most of the bytes, so little is allocated before each one. */
 static void test_mostly_large_objects(void **state)
 {
 	static const uint64_t sizes[] = { 114688, 200000, 300000 };
@@ -163,7 +163,7 @@ static void test_mostly_large_objects(void **state)
 	}
 }
 
-/* And nothing else: all of it is theirs. */
+/* Only large objects: all bytes are attributed to them. */
 static void test_large_objects_alone(void **state)
 {
 	const struct sites_counts c = { .events = { 0, 10 },
@@ -177,7 +177,7 @@ static void test_large_objects_alone(void **state)
 	assert_int_equal(totals[SITES_LARGE], 10 * 200000);
 }
 
-/* Where neither kind is quite right: not worse than doc/sites.md says. */
+/* Near the threshold neither kind fits well. The error is not larger than doc/sites.md says. */
 static void test_objects_about_as_large(void **state)
 {
 	static const uint64_t sizes[] = { 40000, 65536, 98304 };

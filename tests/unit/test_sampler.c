@@ -40,7 +40,7 @@ static void test_tables(void **unused)
 		squares += t->gaps[i] / one * (t->gaps[i] / one);
 	}
 	assert_true(fabs(sum / SAMPLER_GAPS - 1) < 0.001);
-	assert_true(fabs(squares / SAMPLER_GAPS - 2) < 0.02); /* of an exponential distribution */
+	assert_true(fabs(squares / SAMPLER_GAPS - 2) < 0.02); /* that of an exponential one */
 	assert_int_equal(t->weights[0], one);
 	for (int i = 1; i <= SAMPLER_WEIGHTS; i++) {
 		double x = (double)i / SAMPLER_WEIGHT_STEPS;
@@ -63,7 +63,7 @@ static void test_image_is_the_same(void **unused)
 		assert_int_equal(image[i], 0);
 }
 
-/* A note of SystemTap's: three addresses, then three strings. */
+/* A SystemTap note: three addresses, then three strings. */
 static void check_note(const char *desc, uint64_t location, uint64_t semaphore, const char *name)
 {
 	uint64_t at[3];
@@ -116,7 +116,7 @@ static void test_probes_are_noted(void **unused)
 	elf_end(elf);
 }
 
-/* Probes that only hold the semaphores are where no thread gets. */
+/* Probes that only hold the semaphores are in unreachable code. */
 static void test_holds_are_not_executed(void **unused)
 {
 	static const unsigned char nop_ud2[] = { 0x90, 0x0f, 0x0b };
@@ -131,7 +131,7 @@ static void test_holds_are_not_executed(void **unused)
 	assert_memory_equal(image + o->free_hold, nop_ud2, sizeof(nop_ud2));
 }
 
-/* Each part lies in the file where it is mapped, nothing of it is both written and run. */
+/* File offsets are equal to addresses, and no segment is both writable and executable. */
 static void test_layout(void **unused)
 {
 	_cleanup_(cleanup_free) unsigned char *image = NULL;

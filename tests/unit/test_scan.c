@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On a library that exports mallctl, as distributions ship it: the rules must find it too. */
+/* Scans a distribution's library that exports mallctl: the rules must find the same address. */
 #include "jemalloc/options.h"
 #include "jemalloc/scan.h"
 
@@ -44,13 +44,13 @@ static void check_opts(const struct jemalloc *je, const struct proc *p, const ch
 	assert_int_equal(opt_of(je, p, OPT_PROF_FINAL), 0);
 	assert_int_equal(opt_of(je, p, OPT_PROF_LEAK), 0);
 	assert_int_equal(opt_of(je, p, OPT_PROF_ACCUM), 1);
-	/* Far from mallctl nothing is set: no second rule, no answer. */
+	/* An option is only accepted if code near mallctl uses its variable, too. */
 	options_find(&scan, je->image->end, none);
 	for (size_t i = 0; i < JEMALLOC_OPTS; i++)
 		assert_int_equal(none[i], 0);
 }
 
-/* By the variable alone: this library names nothing that is private. */
+/* Found only by the variable: this library has no private symbols. */
 static void check_event(const struct jemalloc *je, const struct proc *p)
 {
 	uint64_t var = options_find_word(&scan, "tcache_gc_incr_bytes"), bytes = 0, found;
@@ -67,7 +67,7 @@ static void check_event(const struct jemalloc *je, const struct proc *p)
 	found = scan_event_trigger(&scan, je->mallctl, var);
 	assert_int_not_equal(found, 0);
 	assert_int_equal(event.te_event_trigger, found);
-	/* Another variable, none, no calls near. */
+	/* Another variable, no variable, and no calls nearby. */
 	assert_int_equal(scan_event_trigger(&scan, je->mallctl, je->opt[OPT_LG_PROF_SAMPLE]), 0);
 	assert_int_equal(scan_event_trigger(&scan, je->mallctl, 0), 0);
 	assert_int_equal(scan_event_trigger(&scan, je->image->end, var), 0);
@@ -91,7 +91,7 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 	if (je->config_prof != TRI_YES)
 		return;
 	assert_int_equal(file_arg, 3);
-	assert_int_equal(options_find_unwinder(&scan), UNWINDER_LIBGCC); /* as Debian's */
+	assert_int_equal(options_find_unwinder(&scan), UNWINDER_LIBGCC); /* as in Debian */
 	assert_int_equal(options_find_prof(&scan), je->opt[OPT_PROF]);
 	assert_int_equal(proc_read(pid, je->opt[OPT_PROF], &opt_prof, 1, &err), 0);
 	assert_int_equal(proc_read(pid, je->prof_active, &prof_active, 1, &err), 0);

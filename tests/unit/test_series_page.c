@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page of several profiles: what it holds, and that it is never too large. */
+/* The page of several profiles: its contents, and the limit of its size. */
 #include "profile/format/series_page.h"
 
 #include "base/cleanup.h"
@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #define PROFILES 3
-#define FRAME 200000 /* bytes of the page around the data, at most */
+#define FRAME 200000 /* maximum size of the page without its data */
 
-/* A series of which each profile holds more of each stack than the one before. */
+/* A series in which every stack grows from profile to profile. */
 struct made_series {
 	struct made_profile *made;
 	struct profile_series series;
@@ -92,7 +92,7 @@ static void test_whole(void **state)
 	doc = data_in(page);
 	assert_string_equal(member(doc, "/stacks/depth"), "[2,2]");
 	assert_string_equal(member(doc, "/series/left_out"), "{\"stacks\":0,\"moments\":0}");
-	/* in whole bytes, which add up to 35.8 */
+	/* rounded to whole bytes; the exact total is 35.8 */
 	assert_string_equal(member(doc, "/series/moments/0/value"), "[10,26]");
 	assert_string_equal(member(doc, "/series/moments/0/variance"), "[4,8]");
 	assert_string_equal(member(doc, "/series/moments/0/time_ms"), "null");
@@ -103,7 +103,7 @@ static void test_whole(void **state)
 	unmake(&s);
 }
 
-/* Names that take six bytes a letter, of a thousand functions and more: 24 MiB of them. */
+/* Two thousand long names, of letters that are escaped as six bytes each: 24 MB in total. */
 static void test_bound(void **state)
 {
 	enum { STACKS = 2000, LETTERS = 2000 };

@@ -79,7 +79,7 @@ static void test_refused(void **state)
 	fails("libone.so", ERR_USAGE);
 }
 
-/* A process is known by its start time as well: another one may have its number by now. */
+/* A process is also identified by its start time, because PIDs are reused. */
 static void test_start_time(void **state)
 {
 	struct session s = SESSION_INIT;
@@ -99,7 +99,7 @@ static void test_start_time(void **state)
 	session_close(&s);
 }
 
-/* Who is to end early looks at no folder any more, but removes what was written there. */
+/* After a stop request the folder is not checked any more, but a partial file is still removed. */
 static void test_stop(void **state)
 {
 	char folder[] = "/tmp/test_session_pick.XXXXXX", path[64], name[] = "half.heap";

@@ -91,7 +91,7 @@ static void test_bad(void **state)
 	assert_int_equal(err.ids[0], ERROR_STATS_MALFORMED);
 }
 
-/* Members of other types than jemalloc writes: they are left out. */
+/* Members whose type is not the one that jemalloc writes are omitted. */
 static void test_other_types(void **state)
 {
 	static const struct stats_of v[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where results are kept: what is there, what is removed, and what a killed run leaves. */
+/* The store of runs: listing, removal, and the remains of killed runs. */
 #include "serve/store.h"
 
 #include "api/run.h"
@@ -74,7 +74,7 @@ static void put(uint64_t id, const char *name, size_t bytes)
 	fclose(f);
 }
 
-/* One that has a profile of so many bytes; the lock of one that is running is left with `given`. */
+/* Make a run with a profile of `bytes` bytes. A running one is returned in `given`, locked. */
 static void make(uint64_t id, pid_t pid, const char *state, size_t bytes, struct run *given)
 {
 	struct run own = RUN_INIT;
@@ -100,7 +100,7 @@ static const char *state_of(uint64_t id, char buf[32])
 	return buf;
 }
 
-/* "3 2 1": the numbers of all, or of a process. */
+/* The numbers of all runs, or of those of process `pid`, as in "3 2 1". */
 static const char *list(pid_t pid, char buf[128])
 {
 	_cleanup_(json_close) struct json_object *all = NULL;
@@ -151,14 +151,14 @@ static void test_numbers(void **state)
 	(void)state;
 	assert_in_range(first, now, now + 60);
 	assert_int_equal(store_next(&store), first + 1);
-	/* What is there is not used again, whatever the clock says. */
+	/* Existing numbers are not reused, whatever the clock says. */
 	make(9000000000, 1, "done", 1, NULL);
 	store_close(&store);
 	assert_int_equal(store_open(&store, "kept/runs", &err), 0);
 	assert_true(store_next(&store) == 9000000001);
 }
 
-/* Several processes number theirs at once: none has another one's. */
+/* Processes that number their runs concurrently get different numbers. */
 static void test_numbers_at_once(void **state)
 {
 	enum { PROCESSES = 4, EACH = 50 };
@@ -182,7 +182,7 @@ static void test_numbers_at_once(void **state)
 	}
 	assert_int_equal(run_begin_next(&store, &id, &one, &err), 0);
 	run_close(&one);
-	/* What somebody else has made meanwhile is passed over. */
+	/* A number that another process has taken in the meantime is skipped. */
 	after = id + 1 > (uint64_t)time(NULL) + 1000 ? id + 1 : (uint64_t)time(NULL) + 1000;
 	*store.last = after;
 	make(after + 1, 1, "done", 1, NULL);
@@ -201,7 +201,7 @@ static void test_list(void **state)
 	make(3, 7, "done", 1, NULL);
 	make(10, 8, "failed", 0, NULL);
 	make(5, 7, "stopped", 1, NULL);
-	/* What is no run of ours is passed over. */
+	/* Anything that is not a run is ignored. */
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		snprintf(path, sizeof(path), "kept/runs/%s", others[i]);
 		assert_int_equal(mkdir(path, 0700), 0);
@@ -254,7 +254,7 @@ static void test_profiles(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 50);
 	close(fd);
-	/* Without names, it is read as it is. */
+	/* If there is no symbolized profile, the plain one is opened. */
 	put(3, "profile.base.heap", 20);
 	assert_int_equal(store_open_profile(&store, 3, true, true, &fd, &err), 0);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -265,7 +265,7 @@ static void test_profiles(void **state)
 	assert_int_equal(err.ids[0], ERROR_NO_RUN_PROFILE);
 	assert_int_equal(store_open_profile(&store, 5, false, true, &fd, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_NO_RUN);
-	/* A link is no profile. */
+	/* Symbolic links are not followed. */
 	assert_int_equal(symlink("/etc/passwd", "kept/runs/4/profile.heap"), 0);
 	assert_int_equal(store_open_profile(&store, 4, false, false, &fd, &err), -1);
 }
@@ -284,7 +284,7 @@ static void test_running(void **state)
 	assert_true(store_find(&store, 8, 0) == 0);
 	assert_int_equal(store_remove(&store, 3, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_RUN_GOES_ON);
-	/* Whoever did it is gone. */
+	/* The process that did the run has exited. */
 	run_close(&one);
 	assert_string_equal(state_of(3, buf), "left");
 	assert_true(store_find(&store, 7, 0) == 0);
@@ -315,17 +315,17 @@ static void test_retain(void **state)
 	make(1, 7, "running", 1, &one);
 	for (uint64_t id = 2; id <= 6; id++)
 		make(id, 7, "done", 100, NULL);
-	store_retain(&store); /* no limit is given */
+	store_retain(&store); /* no limit is set */
 	assert_string_equal(list(0, buf), "6 5 4 3 2 1");
 	store.keep = 3;
 	store_retain(&store);
-	assert_string_equal(list(0, buf), "6 5 4 1"); /* what is running stays */
+	assert_string_equal(list(0, buf), "6 5 4 1"); /* a running one is kept */
 	store.max_bytes = 250;
 	store_retain(&store);
 	assert_string_equal(list(0, buf), "6 5 1");
 	store.max_bytes = 1;
 	store_retain(&store);
-	assert_string_equal(list(0, buf), "6 1"); /* the newest as well */
+	assert_string_equal(list(0, buf), "6 1"); /* and so is the newest */
 	run_close(&one);
 }
 
@@ -337,12 +337,12 @@ static void test_repair(void **state)
 	char buf[32];
 
 	(void)state;
-	make(1, INT32_MAX, "running", 1, NULL); /* of no process */
+	make(1, INT32_MAX, "running", 1, NULL); /* no such process */
 	make(2, INT32_MAX, "running", 1, &one);
 	make(3, INT32_MAX, "done", 1, NULL);
-	assert_int_equal(mkdir("kept/runs/4", 0700), 0); /* killed before it was written, */
+	assert_int_equal(mkdir("kept/runs/4", 0700), 0); /* killed before run.json was written */
 	run("touch -d '2 minutes ago' kept/runs/4");
-	assert_int_equal(mkdir("kept/runs/5", 0700), 0); /* and about to be */
+	assert_int_equal(mkdir("kept/runs/5", 0700), 0); /* about to write it */
 	assert_int_equal(store_repair(&store, &options, &err), 0);
 	run("grep -q interrupted kept/runs/1/run.json");
 	assert_string_equal(state_of(2, buf), "running");
@@ -352,7 +352,7 @@ static void test_repair(void **state)
 	run_close(&one);
 }
 
-/* What cannot be read now is not removed. */
+/* A run that cannot be read is not removed. */
 static void test_repair_unreadable(void **state)
 {
 	const struct ops_options options = { .stop_fd = -1 };
@@ -367,7 +367,7 @@ static void test_repair_unreadable(void **state)
 	assert_true(is_there("kept/runs/3/profile.heap"));
 }
 
-/* A killed run may have left a file that it had not given its name yet. */
+/* A killed run may leave a temporary file that it had not renamed yet. */
 static void test_half_written(void **state)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;

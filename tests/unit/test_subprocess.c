@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An operation in a process of its own: its answer, its errors, all the ways in which it ends. */
+/* An operation in its own process: its answer, its errors, and how it can end. */
 #include "ops/apart/subprocess.h"
 
 #include "base/cleanup.h"
@@ -35,7 +35,7 @@ static size_t count_fds(void)
 	return n;
 }
 
-/* Start it, and take its answer: 0, or the first id of its error. */
+/* Start it, and take its answer. Returns 0, or the first id of its error. */
 static enum error id_of(subprocess_fn *fn, void *ctx, char **bytes, struct unpack *answer,
 			struct err *err)
 {
@@ -47,7 +47,7 @@ static enum error id_of(subprocess_fn *fn, void *ctx, char **bytes, struct unpac
 		fail_msg("%s", said(err));
 	ret = subprocess_take(&p, bytes, answer, err);
 	assert_true(p.pidfd == -1 && p.answer == -1);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* there is no child any more */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 	assert_int_equal(ret, err->ids[0] ? -1 : 0);
 	return err->ids[0];
 }
@@ -62,7 +62,7 @@ static enum error fails(subprocess_fn *fn, struct err *err)
 	return id;
 }
 
-/* --- what comes back --- */
+/* --- answers --- */
 
 static int answer_some(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
@@ -73,7 +73,7 @@ static int answer_some(void *ctx, int stop_fd, struct pack *answer, struct err *
 	pack_text(answer, "text");
 	pack_u64(answer, getpgrp() == getpid());
 	pack_u64(answer, stop_asked(stop_fd));
-	*number = 0; /* in a copy */
+	*number = 0; /* only in the child's copy */
 	return 0;
 }
 
@@ -90,8 +90,8 @@ static void test_answer(void **state)
 	assert_int_equal(unpack_u64(&u), 42);
 	unpack_into(&u, text, sizeof(text));
 	assert_string_equal(text, "text");
-	assert_true(unpack_bool(&u));  /* a group of its own */
-	assert_false(unpack_bool(&u)); /* nothing has asked it to stop */
+	assert_true(unpack_bool(&u));  /* has its own process group */
+	assert_false(unpack_bool(&u)); /* was not asked to stop */
 	assert_true(unpack_done(&u));
 	assert_int_equal(number, 42);
 }
@@ -137,7 +137,7 @@ static void test_sizes(void **state)
 	assert_true(unpack_done(&u));
 }
 
-/* More than one at once, and taken in another order. */
+/* Several at once, taken in reverse order. */
 static void test_several(void **state)
 {
 	struct subprocess p[3] = { SUBPROCESS_INIT, SUBPROCESS_INIT, SUBPROCESS_INIT };
@@ -156,7 +156,7 @@ static void test_several(void **state)
 	}
 }
 
-/* --- what fails --- */
+/* --- errors --- */
 
 static int fail_within(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
@@ -209,7 +209,7 @@ static int fail_plainly(void *ctx, int stop_fd, struct pack *answer, struct err 
 	return err_raise(err, ERROR_NO_RESULT);
 }
 
-/* A limit of its own explains its failure; one that its parent ran into does not. */
+/* A limit that the child has hit explains its failure; one that its parent has hit does not. */
 static void test_limits(void **state)
 {
 	struct err err;
@@ -224,7 +224,7 @@ static void test_limits(void **state)
 	err_forget();
 }
 
-/* --- how it ends --- */
+/* --- abnormal ends --- */
 
 static int be_killed(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
@@ -254,7 +254,7 @@ static int end_early(void *ctx, int stop_fd, struct pack *answer, struct err *er
 	_exit(0);
 }
 
-/* There was no memory for its answer. */
+/* There is no memory for its answer. */
 static int have_no_memory(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	(void)ctx;
@@ -264,7 +264,7 @@ static int have_no_memory(void *ctx, int stop_fd, struct pack *answer, struct er
 	return 0;
 }
 
-/* Nor for it in its file. */
+/* There is no room for its answer in the file. */
 static int have_no_room(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	const struct rlimit little = { 100, 100 };
@@ -288,14 +288,14 @@ static void test_death(void **state)
 	assert_int_equal(err.held.signal, 0);
 	assert_int_equal(fails(have_no_memory, &err), ERROR_SUBPROCESS_DIED);
 	assert_int_equal(fails(have_no_room, &err), ERROR_SUBPROCESS_DIED);
-	/* An answer that is not there is no good one. */
+	/* An empty answer does not pass for a complete one. */
 	assert_int_equal(id_of(end_early, NULL, &bytes, &u, &err), 0);
 	assert_false(unpack_done(&u));
 }
 
-/* --- how it is told to end --- */
+/* --- stop requests --- */
 
-/* Until it is asked to stop: what it was. */
+/* Wait for a stop request; answer whether one came. */
 static int wait_for_stop(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	struct pollfd p = { .fd = stop_fd, .events = POLLIN };
@@ -326,7 +326,7 @@ static void test_stop(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
-	/* Even before it has begun. */
+	/* Requested before the operation has begun. */
 	assert_int_equal(subprocess_start(&p, wait_for_stop, NULL, &err), 0);
 	subprocess_stop(&p);
 	assert_true(is_stopped(&p));
@@ -335,7 +335,7 @@ static void test_stop(void **state)
 		kill(p.pid, signals[i]);
 		assert_true(is_stopped(&p));
 	}
-	/* It says when it has ended, and is told nothing any more. */
+	/* Its pidfd shows that it has ended; later requests are ignored. */
 	assert_int_equal(subprocess_start(&p, answer_nothing, NULL, &err), 0);
 	assert_int_equal(poll(&(struct pollfd){ .fd = p.pidfd, .events = POLLIN }, 1, PATIENCE_MS),
 			 1);
@@ -344,7 +344,7 @@ static void test_stop(void **state)
 	subprocess_stop(&p);
 }
 
-/* What is pressed at a terminal goes to our group, and who is in it decides about the others. */
+/* A Ctrl-C at the terminal only reaches our process group; the subprocess has its own. */
 static void test_group(void **state)
 {
 	struct subprocess p = SUBPROCESS_INIT;
@@ -365,7 +365,7 @@ static void test_group(void **state)
 	close(fds[1]);
 }
 
-/* Who started it is killed: the kernel tells it, and it ends with care. */
+/* When its parent is killed, the kernel notifies it, and it ends with care. */
 static void test_parent_killed(void **state)
 {
 	char c = '\0';
@@ -391,12 +391,12 @@ static void test_parent_killed(void **state)
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
 	assert_int_equal(read(fds[0], &c, 1), 1);
 	assert_int_equal(c, 's');
-	/* And it is gone. */
+	/* It has exited: end of file. */
 	assert_int_equal(read(fds[0], &c, 1), 0);
 	close(fds[0]);
 }
 
-/* --- where it cannot be started --- */
+/* --- failures to start --- */
 
 static void test_unstartable(void **state)
 {
@@ -407,7 +407,7 @@ static void test_unstartable(void **state)
 	(void)state;
 	close(next);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	/* No descriptor for its answer, and none for itself. */
+	/* No file descriptor is left for its answer, or for its pidfd. */
 	for (int i = 0; i < 2; i++) {
 		struct subprocess p = SUBPROCESS_INIT;
 		struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Profiles of copies of this very program, and what is warned of. */
+/* Symbolizes profiles of copies of this program, and checks the warnings. */
 #include "symbols/symbolize.h"
 
 #include "base/cleanup.h"
@@ -28,7 +28,7 @@ static __attribute__((noinline)) int known(int n)
 	return n + 1;
 }
 
-/* A return address in known(); the one behind it, of which the call is in known(), too. */
+/* A return address in known(). The call that returns to AT + 1 is in known(), too. */
 #define AT ((uintptr_t)known + 1)
 
 static uint64_t start, end, offset; /* of this program's code */
@@ -54,7 +54,10 @@ static int setup(void **state)
 	return scratch_make("cp $SELF whole && strip -s -o bare $SELF");
 }
 
-/* Two stacks of 1000 and `bytes` bytes: in the copy `name`, and at its next address or outside. */
+/*
+ * Two stacks, of 1000 and `bytes` bytes. Both begin in the copy `name`. The second one has a caller
+ * at the next address, and two outside all images.
+ */
 static struct profile profile_of(const char *name, const char *facts, unsigned int bytes)
 {
 	char text[2048];
@@ -164,7 +167,7 @@ static void test_warnings(void **state)
 
 		if (w.ids[0] != cases[i].want)
 			fail_msg("case %zu: %d, not %d", i, w.ids[0], cases[i].want);
-		/* What was not found may have debug data elsewhere, by its build ID. */
+		/* A missing file may have debug data elsewhere, by its build ID. */
 		if (w.n > 1)
 			assert_int_equal(w.ids[1], ERROR_NO_DEBUG_SYMBOLS);
 		assert_int_equal(w.n, (cases[i].want != ERROR_NONE) + cases[i].bare);
@@ -194,7 +197,7 @@ static void test_replaced(void **state)
 	profile_fini(&p);
 }
 
-/* The build ID is what to ask for; only where a stack's innermost call is, and for 5 % and more. */
+/* The warning shows the build ID. Stacks that begin in the image must have 5 % of the bytes. */
 static void test_bare(void **state)
 {
 	struct profile p = profile_of("bare", "", 1000);
@@ -207,7 +210,7 @@ static void test_bare(void **state)
 	assert_int_equal(w.last.fixes[0], FIX_INSTALL_DBGSYM_OR_DEBUGINFOD);
 	assert_non_null(strstr(said(&w.last), build_id));
 	assert_non_null(strstr(said(&w.last), "100"));
-	/* Both calls are in the function that begins there, or each is where it is. */
+	/* A call is named by the start of its function or, with by_address, by its own address. */
 	snprintf(name, sizeof(name), "[bare+0x%" PRIx64 "]", (uintptr_t)known - start + offset);
 	assert_string_equal(name_at(&p, AT + 1), name);
 	w = symbolize(&p, (struct ops_symbolize_options){ .by_address = true });
@@ -215,7 +218,7 @@ static void test_bare(void **state)
 	assert_string_equal(name_at(&p, AT + 1), name);
 	p.stacks[0].value[PROFILE_INUSE_SPACE] = 49;
 	p.stacks[1].value[PROFILE_INUSE_SPACE] = 951;
-	p.stacks[1].first += 2; /* outside of all images */
+	p.stacks[1].first += 2; /* outside all images */
 	p.stacks[1].depth = 1;
 	w = symbolize(&p, (struct ops_symbolize_options){ 0 });
 	assert_int_equal(w.n, 0);
@@ -247,7 +250,7 @@ static void test_no_mappings(void **state)
 	profile_fini(&p);
 }
 
-/* From the process, though the file of that name is another: only on its host. */
+/* The file is found through the process, regardless of `root`, but only on the same host. */
 static void test_process(void **state)
 {
 	static const char *const hosts[] = { "elsewhere", NULL };
@@ -274,7 +277,7 @@ static void test_process(void **state)
 	}
 }
 
-/* Of two to be combined only one has names: then the other needs them, too. */
+/* If only one profile of a pair has names, the other one is symbolized, too. */
 static void test_pair(void **state)
 {
 	struct profile a = profile_of("whole", "", 1000), b = profile_of("whole", "", 1000);

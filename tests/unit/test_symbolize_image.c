@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names from copies of this very program: whole, stripped, with debug data elsewhere. A place in
- * `known` must get its name and line.
+ * Names from copies of this program: unstripped, stripped, and with separate debug data. An address
+ * in known() must get its name and line.
  */
 #include "symbols/symbolize_image.h"
 
@@ -24,7 +24,7 @@
 #include "tests/unit/look.h"
 #include "tests/unit/scratch.h"
 
-/* The linker puts it before the functions of other files: places are given in order. */
+/* The linker puts it before the functions of other files: places must be in ascending order. */
 static __attribute__((noinline)) int known(int n)
 {
 	__asm__ volatile("");
@@ -37,7 +37,7 @@ enum { KNOWN_LINE = __LINE__ - 4 };
 static struct profile_mapping self; /* the mapping of this program's code */
 static struct symbolize_id self_id;
 
-/* Copies have their code at the same place in the file. */
+/* Copies have their code at the same file offset. */
 static int setup(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -65,7 +65,7 @@ static int setup(void **state)
 		"echo text >text && : >empty && head -c 3000 whole >cut && mkfifo fifo");
 }
 
-/* The copy `name`, which was mapped as this program is. */
+/* The copy `name`, as if it were mapped like this program. */
 static struct symbolize_image image_of(const char *name, struct profile_mapping *m, char *path)
 {
 	sprintf(path, "%s/%s", folder, name);
@@ -160,7 +160,7 @@ static const struct {
 	{ "text", NO_ID, 0, 0, false, false, false, SYMBOLIZE_ABSENT },
 	{ "empty", NO_ID, 0, 0, false, false, false, SYMBOLIZE_ABSENT },
 	{ "fifo", NO_ID, 0, 0, false, false, false, SYMBOLIZE_ABSENT },
-	/* Build IDs prove more than names and times. */
+	/* A matching build ID overrides inodes, times and deletion. */
 	{ "whole", OWN_ID, 7, 1, true, true, false, SYMBOLIZE_FOUND },
 	{ "whole", NO_ID, 7, 0, false, false, false, SYMBOLIZE_REPLACED },
 	{ "whole", NO_ID, UINT64_C(1) << 55, 0, false, false, false, SYMBOLIZE_REPLACED },
@@ -208,7 +208,7 @@ static void test_proof(void **state)
 	}
 }
 
-/* Below the user's directory alone, or in the root of the process. */
+/* Files are only looked up below the given root, or in the root of the process. */
 static void test_roots(void **state)
 {
 	char path[sizeof(folder) + 64], root[sizeof(folder) + 64];
@@ -235,7 +235,7 @@ static void test_roots(void **state)
 	profile_symbols_free(s);
 }
 
-/* Without any name there is still where the function begins. */
+/* Without symbols, the start of the function is still known. */
 static void test_bare(void **state)
 {
 	char path[sizeof(folder) + 64];
@@ -265,7 +265,7 @@ static void test_linked(void **state)
 	profile_symbols_free(s);
 }
 
-/* As mapped: whatever its path says. */
+/* A mapped image is read as mapped, whatever its path is. */
 static void test_live(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -283,7 +283,7 @@ static void test_live(void **state)
 	profile_symbols_free(s);
 }
 
-/* Debug data shared with another file (dwz): only from the file with the right build ID. */
+/* Shared debug data (dwz) is only read from the file with the right build ID. */
 static void test_shared(void **state)
 {
 	static const struct {
@@ -314,7 +314,7 @@ static void test_shared(void **state)
 	}
 }
 
-/* What is kept are names by offsets in the file, in order. */
+/* The cache contains names by file offset, in ascending order. */
 static void test_kept(void **state)
 {
 	char path[sizeof(folder) + 64];
@@ -340,7 +340,7 @@ static void test_kept(void **state)
 	assert_known(kept.symbols, true);
 	symbol_cache_fini(&kept);
 	close(image.kept);
-	/* Nothing for data that is read as fast again. */
+	/* Nothing is cached for a file that can be read again just as quickly. */
 	image = image_of("bare", &m, path);
 	m = (struct profile_mapping){ .path = path };
 	image.id = self_id;
@@ -350,7 +350,7 @@ static void test_kept(void **state)
 	assert_int_equal(image.kept, -1);
 }
 
-/* The cache is a user's own: root's is not for tests. */
+/* Each user has a cache; tests run as root must not use root's. */
 static void as_user(bool user)
 {
 	char cache[sizeof(folder) + 64];
@@ -361,7 +361,7 @@ static void as_user(bool user)
 		assert_int_equal(seteuid(user ? 65534 : 0), 0);
 }
 
-/* What is in the cache needs no file; what is not is looked up in it. */
+/* Cached names do not require the file; others are looked up in it. */
 static void test_cached(void **state)
 {
 	char path[sizeof(folder) + 64];
@@ -409,7 +409,7 @@ static void test_cached(void **state)
 	profile_symbols_free(found);
 }
 
-/* Cut anywhere, it gives fewer names or none. */
+/* A file that is truncated anywhere yields correct names or none. */
 static void test_cut(void **state)
 {
 	(void)state;

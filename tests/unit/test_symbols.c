@@ -58,7 +58,7 @@ static void test_none(void **state)
 	assert_true(of(&p, 3, 0)->allocator);
 	assert_null(of(&p, 0, 0)->file);
 	assert_ptr_equal(of(&p, 0, 0)->linkage, of(&p, 0, 0)->name);
-	/* A second time it takes the place of the first. */
+	/* A second call replaces the result of the first one. */
 	assert_int_equal(profile_symbols_none(&p, &err), 0);
 	assert_int_equal(p.symbols->n_functions, 4);
 	profile_symbols_free(p.symbols);
@@ -199,7 +199,7 @@ static void test_allocator(void **state)
 	assert_false(symbols_is_allocator_image("/usr/libjemalloc/redis"));
 }
 
-/* By file, by line where that is not enough, by the whole path at last; and only where needed. */
+/* By file name, else by line, else by the whole path; and only where necessary. */
 static void test_tell_apart(void **state)
 {
 	static const char *const of[][3] = {

@@ -32,7 +32,7 @@ static void expect(const struct stack_table *t, uint32_t number, const char *wan
 	assert_string_equal(text, wanted);
 }
 
-/* A part of a stack, the same calls in another order, and a call more are stacks of their own. */
+/* Stacks that contain one another, or have the same calls in another order, are distinct. */
 static void test_stacks_are_told_apart(void **state)
 {
 	const uint64_t a[] = { 0x1000, 0x2000, 0x3000 }, b[] = { 0x2000, 0x1000, 0x3000 };
@@ -46,14 +46,14 @@ static void test_stacks_are_told_apart(void **state)
 	assert_int_equal(find(&t, b, 2), 4);
 	assert_int_equal(find(&t, a, 1), 5);
 	assert_int_equal(find(&t, a, 3), 0);
-	assert_int_equal(find(&t, b + 1, 1), 5); /* wherever it lies */
+	assert_int_equal(find(&t, b + 1, 1), 5); /* compared by value */
 	assert_int_equal(t.n, 6);
 	expect(&t, 0, "@ 0x1000 0x2000 0x3000\n");
 	expect(&t, 2, "@ 0x2000 0x3000\n");
 	expect(&t, 5, "@ 0x1000\n");
 	stack_table_fini(&t);
 	assert_int_equal(t.n, 0);
-	assert_int_equal(find(&t, b, 3), 0); /* an empty one again */
+	assert_int_equal(find(&t, b, 3), 0); /* it is empty again */
 	stack_table_fini(&t);
 }
 
@@ -81,11 +81,11 @@ static void test_too_many_stacks(void **state)
 	assert_int_equal(find(&t, addrs, 2), STACKS_MAX);
 	expect(&t, STACKS_MAX, "@ 0x100000\n");
 	addrs[1] = 0x3000;
-	assert_int_equal(find(&t, addrs, 2), STACKS_MAX); /* told apart no more */
+	assert_int_equal(find(&t, addrs, 2), STACKS_MAX); /* no longer told apart */
 	assert_int_equal(t.shortened, 2);
 	addrs[0] = 7;
 	addrs[1] = 0x2000;
-	assert_int_equal(find(&t, addrs, 2), 7); /* which is known */
+	assert_int_equal(find(&t, addrs, 2), 7); /* already known */
 	assert_int_equal(t.shortened, 2);
 	stack_table_fini(&t);
 }
