@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* profile/table.c: against sums that are computed the long way. */
+/* profile/table.c, compared with sums computed in the obvious way. */
 #include "profile/table.h"
 
 #include "tests/unit/made_profile.h"
@@ -26,7 +26,7 @@ static int below(int n)
 	return rand_r(&seed) % n;
 }
 
-/* Stacks of up to 6 calls of the functions 'a' to 'l'; lines do not count in a table. */
+/* Stacks of up to 6 calls of the functions 'a' to 'l'. Lines do not matter in a table. */
 static struct made_profile *random_profile(char texts[N_STACKS][16], bool difference)
 {
 	struct made_stack stacks[N_STACKS];
@@ -68,7 +68,7 @@ static const struct profile_row *row_of(const struct profile_table *t, const str
 	return NULL;
 }
 
-/* What the texts say of one function. */
+/* The row of one function, computed from the texts. */
 static struct profile_row expected_row(char texts[N_STACKS][16], const struct profile *p, char name)
 {
 	struct profile_row want = { 0 };
@@ -155,7 +155,7 @@ static void test_sums(void **state)
 		check_table(i % 2);
 }
 
-/* The rows in this order, each by the first letter of its name. */
+/* Expect the rows in this order, given by the first letters of their names. */
 static void expect_order(struct profile_table *t, const struct profile *p, bool by_cum,
 			 bool by_sign, const char *want)
 {
@@ -185,7 +185,7 @@ static void test_order(void **state)
 	expect_order(&t, &made->profile, false, true, "facdemb");
 	expect_order(&t, &made->profile, true, true, "fmacdeb");
 	assert_true(t.whole == 90);
-	/* A row of exactly this part stays; then all but what has no change at all. */
+	/* A row with exactly this share stays. A share of 0 only removes rows without a change. */
 	t.whole = 120;
 	profile_table_trim(&t, 0.25);
 	expect_order(&t, &made->profile, false, false, "fm");
@@ -197,7 +197,7 @@ static void test_order(void **state)
 	made_free(made);
 }
 
-/* Few of many, and most of them: as if all were sorted. */
+/* For few and for many rows, the result is the same as sorting all of them. */
 static void test_top(void **state)
 {
 	enum { ALL = 400 };

@@ -41,7 +41,7 @@ static void test_nothing(void **state)
 	stack_tally_fini(&t);
 }
 
-/* The same addresses in another number are another stack. */
+/* A different number of the same addresses is a different stack. */
 static void test_stacks_are_told_apart(void **state)
 {
 	const uint64_t addrs[] = { 0x1000, 0x2000, 0x3000 };
@@ -62,7 +62,7 @@ static void test_stacks_are_told_apart(void **state)
 	stack_tally_fini(&t);
 }
 
-/* Each kind to its own total. */
+/* Each kind is scaled to its own total. */
 static void test_kinds_are_scaled_apart(void **state)
 {
 	const uint64_t a = 0xa, b = 0xb;
@@ -79,7 +79,7 @@ static void test_kinds_are_scaled_apart(void **state)
 	stack_tally_fini(&t);
 }
 
-/* The total is what was counted, sampled or not. */
+/* The total of a kind without samples is distributed among the other kinds. */
 static void test_kind_without_samples(void **state)
 {
 	const uint64_t a = 0xa, b = 0xb;
@@ -119,7 +119,7 @@ static void test_many(void **state)
 	stack_tally_fini(&t);
 }
 
-/* What an attacker chooses is bounded: further stacks are known by their innermost call. */
+/* The target may be hostile, so stacks are limited: further ones only keep their innermost call. */
 static void test_too_many(void **state)
 {
 	struct stack_tally t = { 0 };
@@ -141,7 +141,7 @@ static void test_too_many(void **state)
 	assert_int_equal(t.stacks.shortened, 5);
 	assert_int_equal(t.stacks.v[STACKS_MAX].depth, 1);
 	assert_int_equal(t.v[STACKS_MAX].bytes[0], 500);
-	/* Those that are known stay so. */
+	/* Known stacks are still recorded in full. */
 	addrs[1] = 0x2000;
 	addrs[2] = 0x3000;
 	add(&t, addrs, 3, 0, 1);

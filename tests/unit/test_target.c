@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The code that is mapped into targets: its hooks are called as jemalloc calls them. */
+/* The code that is mapped into targets: its hooks, called as jemalloc calls them. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #define HANDLE ((void *)0x1234)
 #define CALLS UINT64_C(400000)
 
-/* hook_alloc_t of 5.3.0. */
+/* hook_alloc_t in jemalloc 5.3.0. */
 enum { MALLOC, POSIX_MEMALIGN, ALIGNED_ALLOC, CALLOC, MEMALIGN, VALLOC, MALLOCX, REALLOC, RALLOCX };
 
 struct hooks {
@@ -26,15 +26,15 @@ struct hooks {
 
 static struct hooks hooks;
 
-/* What mallctl() was called for, and what it is to say. */
+/* The calls of mallctl(), and the result it must return. */
 static struct {
 	int installs, removes, answer;
 	uint32_t phase;
 	void *handle;
-	bool calls_back; /* an allocation comes in between */
+	bool calls_back; /* an allocation happens during the call */
 } ctl;
 
-/* --- what stands in for jemalloc --- */
+/* --- replacement for jemalloc --- */
 
 static void allocate(uint64_t address, uint64_t size)
 {
@@ -73,14 +73,14 @@ static int fake_mallctl(const char *name, void *old, size_t *old_len, void *new,
 	return ctl.answer;
 }
 
-/* --- what stands in for the end of a thread --- */
+/* --- replacement for a thread's exit --- */
 
-static void (*slot)(void *); /* of the C library's table */
+static void (*slot)(void *); /* in the C library's table */
 static _Thread_local uint8_t tsd_state;
 static struct {
 	int calls;
-	uint8_t state; /* then */
-	int answer;    /* of an installation then */
+	uint8_t state; /* tsd_state at the time */
+	int answer;    /* result of an installation at the time */
 	bool installs;
 } ended;
 
@@ -118,7 +118,7 @@ static int install_at(uint64_t sample_bytes, uint32_t realloc_type)
 	return control(&order, sizeof(order));
 }
 
-/* Whatever thread this is, the same numbers are drawn. */
+/* All threads draw the same random numbers. */
 static void draw_the_same(void)
 {
 	for (int i = 0; i < SAMPLER_THREADS; i++) {
@@ -143,7 +143,7 @@ static int set_up(void **unused)
 	return map_block() || guard_from(fake_cleanup);
 }
 
-/* --- coming and leaving --- */
+/* --- installation and removal --- */
 
 static void test_comes_and_leaves(void **unused)
 {
@@ -159,11 +159,11 @@ static void test_comes_and_leaves(void **unused)
 	assert_int_equal(state->phase, SAMPLER_OUT);
 	assert_int_equal(leave(), EAGAIN);
 	assert_int_equal(ctl.removes, 1);
-	assert_int_equal(install_at(RATE, REALLOC), 0); /* and comes again */
+	assert_int_equal(install_at(RATE, REALLOC), 0); /* it can be installed again */
 	assert_int_equal(ctl.installs, 2);
 }
 
-/* A thread that ends while it is marked is cleaned up as one that is not (tsd_cleanup()). */
+/* A thread that exits with the mark is cleaned up like one without it (tsd_cleanup()). */
 static void test_thread_ends(void **unused)
 {
 	(void)unused;
@@ -176,7 +176,7 @@ static void test_thread_ends(void **unused)
 	}
 }
 
-/* None is marked while one ends, by who comes and by who leaves. */
+/* While a thread exits, neither installation nor removal marks threads. */
 static void test_none_is_marked_at_its_end(void **unused)
 {
 	(void)unused;
@@ -192,7 +192,7 @@ static void test_none_is_marked_at_its_end(void **unused)
 	assert_int_equal(leave(), EINPROGRESS);
 	assert_int_equal(state->phase, SAMPLER_IN);
 	probe(false);
-	allocate(0x1000, 100); /* the same, later */
+	allocate(0x1000, 100); /* not yet, for the same reason */
 	assert_int_equal(ctl.removes, 0);
 	state->ending = 0;
 	allocate(0x1000, 100);
@@ -200,7 +200,7 @@ static void test_none_is_marked_at_its_end(void **unused)
 	assert_int_equal(state->phase, SAMPLER_OUT);
 }
 
-/* And none ends while they are marked, but where that takes for ever. */
+/* An exiting thread waits while threads are being marked, but not indefinitely. */
 static void test_end_waits(void **unused)
 {
 	(void)unused;
@@ -214,10 +214,10 @@ static void test_guards_what_it_knows(void **unused)
 {
 	(void)unused;
 	slot = (void (*)(void *))abort;
-	assert_int_equal(guard_from((void (*)(void *))abort), 0); /* it was there before */
+	assert_int_equal(guard_from((void (*)(void *))abort), 0); /* already guarded */
 	assert_ptr_equal(slot, abort);
 	state->cleanup = NULL;
-	assert_int_equal(guard_from(fake_cleanup), EAGAIN); /* that is not there any more */
+	assert_int_equal(guard_from(fake_cleanup), EAGAIN); /* the slot has another function now */
 	assert_ptr_equal(slot, abort);
 	probe(true);
 	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* without a guard */
@@ -228,12 +228,12 @@ static void test_refuses(void **unused)
 	struct sampler_order order = { .what = SAMPLER_REMOVE, .mallctl = (uint64_t)abort };
 
 	(void)unused;
-	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* nobody reads it */
+	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* no probe is read */
 	state->alloc_semaphore = 1;
-	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* nor all of it */
+	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* only one of them is */
 	assert_int_equal(ctl.installs, 0);
 	begin(RATE);
-	assert_int_equal(control(&order, sizeof(order)), EINVAL); /* not by this mallctl */
+	assert_int_equal(control(&order, sizeof(order)), EINVAL); /* another mallctl() */
 	assert_int_equal(control(&order, sizeof(order) - 1), EINVAL);
 	assert_int_equal(state->phase, SAMPLER_IN);
 	assert_int_equal(ctl.removes, 0);
@@ -252,11 +252,14 @@ static void test_mallctl_fails(void **unused)
 	probe(false);
 	for (int i = 0; i < 10; i++)
 		allocate(0x1000, 100);
-	assert_int_equal(ctl.removes, 1); /* jemalloc does not like to be asked twice */
+	assert_int_equal(ctl.removes, 1); /* jemalloc does not tolerate a second removal */
 	assert_int_equal(state->phase, SAMPLER_LEAVING);
 }
 
-/* What a child sees that was made meanwhile: jemalloc's lock may be held for ever. */
+/*
+ * A child forked during installation or removal never removes the hooks: jemalloc's lock may be
+ * held there forever.
+ */
 static void test_never_leaves_while_it_moves(void **unused)
 {
 	(void)unused;
@@ -278,7 +281,7 @@ static void test_never_leaves_while_it_moves(void **unused)
 		assert_int_equal(state->phase, phase);
 	}
 	assert_int_equal(ctl.removes, 1);
-	/* The control: in any other it leaves. */
+	/* Control: in the remaining phase it removes them. */
 	state->phase = SAMPLER_IN;
 	allocate(0x1000, 100);
 	assert_int_equal(ctl.removes, 2);
@@ -297,7 +300,7 @@ static void test_leaves_where_its_data_is_gone(void **unused)
 	assert_int_equal(state->phase, SAMPLER_OUT);
 }
 
-/* Of two that begin at the same time, one is refused: it is not to end the other one. */
+/* If two runs begin at the same time, one is refused. It must not end the other one. */
 static void test_another_runs(void **unused)
 {
 	struct sampler_order order = { .what = SAMPLER_REMOVE,
@@ -311,11 +314,11 @@ static void test_another_runs(void **unused)
 	assert_int_equal(control(&order, sizeof(order)), EBUSY);
 	assert_int_equal(ctl.removes, 0);
 	probe(false);
-	assert_int_equal(control(&order, sizeof(order)), 0); /* what was left */
+	assert_int_equal(control(&order, sizeof(order)), 0); /* it is no longer read */
 	assert_int_equal(ctl.removes, 1);
 }
 
-/* Whether its data was given back or not. */
+/* It starts with empty data, even if the previous data was not zeroed. */
 static void test_comes_clean(void **unused)
 {
 	static const struct sampler_data none;
@@ -372,9 +375,9 @@ static void test_leaves_once(void **unused)
 	}
 }
 
-/* --- what is sampled --- */
+/* --- sampling --- */
 
-/* `n` of `of`, by chance `p`: six standard errors. */
+/* Expect about `n` of `of` at probability `p`, within six standard errors. */
 static void expect_share(uint64_t n, uint64_t of, double p)
 {
 	double wanted = (double)of * p;
@@ -414,7 +417,7 @@ static void test_probability_and_weight(void **unused)
 	assert_int_equal(data->dropped, 0);
 }
 
-/* Sizes by chance: the sum of what the samples stand for is the sum of all. */
+/* With random sizes, the samples together represent the sum of all sizes. */
 static void test_sum(void **unused)
 {
 	uint64_t seed = SEED, size;
@@ -432,7 +435,7 @@ static void test_sum(void **unused)
 		allocate(i << 4, size);
 		release(i << 4);
 	}
-	/* Each sample of n stands for RATE, about: 6 / sqrt(n). */
+	/* Each of n samples represents about RATE bytes, so the error is below 6 / sqrt(n). */
 	assert_true(told.allocs > 40000);
 	assert_true(fabs(told.sum / all - 1) < 6 / sqrt((double)told.allocs));
 }
@@ -470,7 +473,10 @@ static struct sampler_thread *this_thread(void)
 	return t;
 }
 
-/* A thread that is new has as good a chance: its first object may be all that it allocates. */
+/*
+ * The first object of a new thread is sampled with the same probability: it may be the only one
+ * that the thread allocates.
+ */
 static void test_first_of_a_thread(void **unused)
 {
 	const uint64_t threads = 20000;
@@ -488,7 +494,7 @@ static void test_first_of_a_thread(void **unused)
 	expect_share(told.allocs, threads, -expm1(-1));
 }
 
-/* Objects so large that each is sampled. */
+/* The size of an object that is certain to be sampled. */
 #define CERTAIN (RATE * UINT64_C(100))
 
 static void allocate_by(unsigned int type, uint64_t a, uint64_t b, uint64_t c)
@@ -532,7 +538,7 @@ static void test_sizes_of_each_function(void **unused)
 {
 	(void)unused;
 	expect_sizes(REALLOC);
-	expect_sizes(REALLOC + 1); /* 5.3.1, where one comes before */
+	expect_sizes(REALLOC + 1); /* 5.3.1 has one more before it */
 }
 
 static void test_expanded_in_place(void **unused)
@@ -566,7 +572,7 @@ static void fail_once(uint64_t size)
 	release(0x7000);
 }
 
-/* Whatever size it was: what comes after is sampled as before. */
+/* A failed allocation of any size does not affect the sampling of later ones. */
 static void test_failed_allocation(void **unused)
 {
 	(void)unused;
@@ -576,7 +582,7 @@ static void test_failed_allocation(void **unused)
 		fail_once((UINT64_C(1) << shift) + 5);
 		fail_once(-(UINT64_C(1) << shift));
 	}
-	/* posix_memalign() says so in what it returns: what it was given as the address is left. */
+	/* posix_memalign() reports failure by its result, and leaves the address as it was. */
 	draw_the_same();
 	hooks.alloc(hooks.extra, POSIX_MEMALIGN, (void *)0x9000, ENOMEM,
 		    (const uint64_t[3]){ 0, 64, UINT64_C(1) << 63 });
@@ -588,7 +594,7 @@ static void test_failed_allocation(void **unused)
 	assert_int_equal(told.frees, told.allocs);
 }
 
-/* --- what is kept --- */
+/* --- kept objects --- */
 
 static uint64_t in_set(uint64_t address)
 {
@@ -611,20 +617,20 @@ static void test_set_is_full(void **unused)
 	assert_int_equal(told.allocs, SAMPLER_WAYS);
 	assert_int_equal(data->dropped, 2);
 	assert_int_equal(data->counts[5], SAMPLER_WAYS);
-	release(address[SAMPLER_WAYS]); /* that was not kept */
+	release(address[SAMPLER_WAYS]); /* it was not kept */
 	assert_int_equal(told.frees, 0);
 	for (int i = 0; i < SAMPLER_WAYS; i++) {
 		release(address[i]);
 		assert_int_equal(told.freed, address[i]);
-		release(address[i]); /* once alone */
+		release(address[i]); /* only reported once */
 		assert_int_equal(told.frees, i + 1);
 	}
 	assert_int_equal(data->counts[5], 0);
-	allocate(address[9], CERTAIN); /* there is room again */
+	allocate(address[9], CERTAIN); /* there is room for it now */
 	assert_int_equal(told.allocs, SAMPLER_WAYS + 1);
 }
 
-/* Objects on their way from thread to thread: each frees what it finds, and leaves one there. */
+/* Threads exchange objects: each thread frees the object it finds, and leaves its own. */
 #define PLACES 4096
 static uint64_t places[PLACES];
 
@@ -665,7 +671,7 @@ static void test_no_free_is_missed(void **unused)
 	}
 }
 
-/* The control: who does not see the frees finds all of it alive. */
+/* Control: without the frees, all objects count as live. */
 static void test_frees_matter(void **unused)
 {
 	uint64_t kept = 0;
@@ -679,7 +685,7 @@ static void test_frees_matter(void **unused)
 	assert_int_equal(kept, 1000);
 	assert_int_equal(told.frees, 0);
 }
-/* --- its data is cleared while a thread is in it --- */
+/* --- data that is cleared while a thread uses it --- */
 
 static void call_all(void)
 {

@@ -10,14 +10,14 @@
 
 #include "tests/unit/block.h"
 
-/* prof_sample_hook_t and prof_sample_free_hook_t of 5.3.1. */
+/* prof_sample_hook_t and prof_sample_free_hook_t in jemalloc 5.3.1. */
 static struct {
 	void (*alloc)(const void *, size_t, void **, unsigned int, size_t);
 	void (*free)(const void *, size_t);
 } hooks;
-static bool no_alloc_hook; /* it cannot be written */
+static bool no_alloc_hook; /* setting it fails */
 
-/* --- what stands in for jemalloc --- */
+/* --- replacement for jemalloc --- */
 
 static void sampled(uint64_t address, uint64_t size)
 {
@@ -73,12 +73,12 @@ static int set_up(void **unused)
 	return map_block();
 }
 
-/* --- coming and leaving --- */
+/* --- installation and removal --- */
 
 static void test_comes_and_leaves(void **unused)
 {
 	(void)unused;
-	state->ending = 1; /* no thread is marked */
+	state->ending = 1; /* irrelevant, since no thread is marked */
 	assert_int_equal(install(), ESRCH);
 	begin();
 	assert_int_equal(install(), EBUSY);
@@ -97,7 +97,7 @@ static void test_comes_and_leaves(void **unused)
 	assert_int_equal(told.allocs, 0);
 }
 
-/* A child's data are empty. */
+/* In a child, the data is zeroed. */
 static void test_leaves_a_child(void **unused)
 {
 	(void)unused;
@@ -121,7 +121,7 @@ static void other_free(const void *address, size_t usable)
 	(void)address, (void)usable;
 }
 
-/* Hooks of the program stay. */
+/* The program's own hooks are left in place. */
 static void test_hooks_of_others(void **unused)
 {
 	(void)unused;
@@ -158,7 +158,7 @@ static void test_hook_fails(void **unused)
 	assert_int_equal(state->phase, SAMPLER_OUT);
 }
 
-/* --- what is reported --- */
+/* --- reports --- */
 
 static void test_objects(void **unused)
 {
@@ -168,7 +168,7 @@ static void test_objects(void **unused)
 	assert_int_equal(told.address, 0x7000);
 	assert_int_equal(told.size, RATE);
 	assert_true(fabs((double)told.bytes / (RATE / -expm1(-1)) - 1) < 0.001);
-	sampled_free(0x8000); /* sampled before */
+	sampled_free(0x8000); /* sampled before the installation */
 	assert_int_equal(told.frees, 0);
 	sampled_free(0x7000);
 	assert_int_equal(told.freed, 0x7000);
@@ -176,7 +176,7 @@ static void test_objects(void **unused)
 	assert_int_equal(told.frees, 1);
 }
 
-/* First the new size, then the end of the old one. */
+/* jemalloc reports the new size first, and then the free of the old one. */
 static void test_resized_in_place(void **unused)
 {
 	(void)unused;
@@ -196,7 +196,7 @@ static void test_resized_in_place(void **unused)
 		assert_int_equal(data->counts[i], 0);
 }
 
-/* --- its data is cleared while a thread is in it --- */
+/* --- data that is cleared while a thread uses it --- */
 
 static void call_all(void)
 {

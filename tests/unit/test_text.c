@@ -119,7 +119,7 @@ static void test_readable_sizes(void **state)
 	assert_true(strlen(text_size(UINT64_MAX, buf, sizeof(buf))) < sizeof(buf));
 }
 
-/* Names come from other processes: what reaches the terminal is text and nothing else. */
+/* Names come from other processes: no control characters may reach the terminal. */
 static void test_safe(void **state)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void test_safe(void **state)
 		{ "caf\xc3\xa9", "caf\xc3\xa9" },
 		{ "a\nb\x1b[31m", "a\\x0ab\\x1b[31m" },
 		{ "\x7f\xc2\x9b", "\\x7f\\xc2\\x9b" }, /* DEL, C1's CSI */
-		{ "\xff\xc3", "\\xff\\xc3" },	       /* no UTF-8, cut UTF-8 */
+		{ "\xff\xc3", "\\xff\\xc3" },	       /* invalid, truncated UTF-8 */
 		{ "\xc0\xaf", "\\xc0\\xaf" },	       /* overlong */
 		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" }, /* surrogate */
 		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" }, /* right-to-left override */
@@ -143,7 +143,7 @@ static void test_safe(void **state)
 	assert_string_equal(output_safe("ab\n", small, sizeof(small)), "ab");
 }
 
-/* Against memmem(3), for every place and every length of what is looked for. */
+/* Compared with memmem(3), for needles at every position and of every length. */
 static void test_search(void **state)
 {
 	static const char bytes[] = "a\0bab\0\0abba\0b<je>ab";
@@ -202,7 +202,7 @@ static void test_safe_lines(void **state)
 	char piece[16], buf[OUTPUT_SAFE_SIZE(sizeof(text))];
 
 	(void)state;
-	/* Cut anywhere it comes to the same. */
+	/* The result is the same, however the text is split. */
 	for (size_t size = 4; size < sizeof(piece); size++) {
 		size_t out = 0, n;
 

@@ -40,12 +40,12 @@ static void test_rate(void **state)
 		assert_int_equal(v2[i].tid, i + 1);
 		assert_false(v2[i].has_rate);
 	}
-	/* Not read at first; the same id, but another thread; not read now; not there at first. */
+	/* Not read before; another thread with the same id; not read now; did not exist before. */
 	assert_false(v2[1].is_new);
 	assert_true(v2[2].is_new);
 	assert_false(v2[3].is_new);
 	assert_true(v2[4].is_new);
-	/* Both looks stopped threads. */
+	/* The costs of both readings are added. */
 	assert_int_equal(now.cost.stops, 11);
 	assert_int_equal(now.cost.pause_us, 57);
 }

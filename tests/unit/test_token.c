@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which values of Authorization show a token. */
+/* Which values of the Authorization header contain a token. */
 #include "front/token.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define DIGITS "00112233445566778899aabbccddeeffFFEEDDCCBBAA99887766554433221100"
-/* base64(1) of "me:" and ":" and these digits. */
+/* base64(1) of "me:" and of ":", each followed by these digits. */
 #define OF_ME                                          \
 	"bWU6MDAxMTIyMzM0NDU1NjY3Nzg4OTlhYWJiY2NkZGVl" \
 	"ZmZGRkVFRERDQ0JCQUE5OTg4Nzc2NjU1NDQzMzIyMTEwMA=="

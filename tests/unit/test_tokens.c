@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whose token it is, and which files of tokens are refused. */
+/* Looking up tokens, and which token files are rejected. */
 #include "serve/tokens.h"
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@
 #include "tests/unit/said.h"
 #include "tests/unit/scratch.h"
 
-/* sha256(1) of 32 bytes 'a', and of 32 bytes 'b'. */
+/* SHA-256 of 32 bytes 'a', and of 32 bytes 'b'. */
 #define HASH_A "3ba3f5f43b92602683c19aee62a20342b084dd5971ddd33808d81a328879a547"
 #define HASH_B "bdb339768bc5e4fecbe55a442056919b2b325907d49bcbf3bf8de13781996a83"
 
@@ -64,7 +64,7 @@ static void test_find(void **state)
 	}
 }
 
-/* A made token is found, with its role; the file does not hold it. */
+/* A new token is found, with its role, but the file does not contain it in plain text. */
 static void test_make(void **state)
 {
 	static const enum wire_role roles[] = { WIRE_ROLE_READ, WIRE_ROLE_PROFILE,
@@ -96,7 +96,7 @@ static void test_make(void **state)
 	}
 }
 
-/* Behind a line that lacks its end. */
+/* A token is appended correctly after a line without a newline. */
 static void test_make_behind(void **state)
 {
 	char text[TOKEN_TEXT_SIZE];
@@ -137,7 +137,7 @@ static void test_lines(void **state)
 	assert_int_equal(err.ids[0], ERROR_TOKEN_LINE);
 	assert_int_equal(read_file("# none\n", &err), -1);
 	assert_int_equal(err.ids[0], ERROR_NO_TOKENS);
-	assert_int_equal(read_file("read " HASH_A, &err), 0); /* without its end */
+	assert_int_equal(read_file("read " HASH_A, &err), 0); /* without a newline */
 }
 
 static void test_too_many(void **state)
@@ -152,13 +152,13 @@ static void test_too_many(void **state)
 	assert_int_equal(read_file(content, &err), 0);
 	assert_int_equal(token_make(path, WIRE_ROLE_READ, NULL, text, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_TOO_MANY_TOKENS);
-	assert_int_equal(tokens_read(path, &tokens, &err), 0); /* it is as it was */
+	assert_int_equal(tokens_read(path, &tokens, &err), 0); /* it is unchanged */
 	strcat(content, "read " HASH_A "\n");
 	assert_int_equal(read_file(content, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_TOKEN_LINE);
 }
 
-/* Who else may write to it could let himself in. */
+/* A file that others may write to is rejected: they could add a token of their own. */
 static void test_files(void **state)
 {
 	static const mode_t open_to_others[] = { 0620, 0602, 0666 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether a probed return ends a program with a filter; without root it cannot be tried. */
+/* Does a return probe kill a program with a seccomp filter? Testing that requires root. */
 #include "bpf/trial.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define SYS_URETPROBE 335 /* on x86-64: what a probed return is since Linux 6.11 */
+#define SYS_URETPROBE 335 /* x86-64; used by return probes since Linux 6.11 */
 
 static int release(void)
 {
@@ -26,7 +26,7 @@ static int release(void)
 	return major * 1000 + minor;
 }
 
-/* As the kernel does it where filters see that. */
+/* Make the call as a return probe does, visible to filters. */
 static __attribute__((noinline, noclone)) void returns_by_call(void)
 {
 	syscall(SYS_URETPROBE);
@@ -52,7 +52,7 @@ static void test_killed(void **state)
 	assert_int_equal(trial_run(returns_by_call), geteuid() ? TRIAL_UNKNOWN : TRIAL_KILLED);
 }
 
-/* What is no function of the program's file cannot be probed. */
+/* An address outside the program's file cannot be probed. */
 static void test_nowhere(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On a library as distributions ship it: the main thread of a program has its data in use. */
+/* With a distribution's library: the main thread of a program uses its thread-specific data. */
 #include "jemalloc/jemalloc.h"
 
 #include "base/cleanup.h"

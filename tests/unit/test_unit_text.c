@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of services, what systemctl shows, and drop-ins: as systemd 252 has them. */
+/* Service names, the output of systemctl show, and drop-ins, as in systemd 252. */
 #include "ops/unit/text.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void test_name(void **state)
 	assert_int_equal(refusal(long_name), ERROR_UNIT_NAME_INVALID);
 }
 
-/* As systemctl of systemd 252 printed it. */
+/* Printed by systemctl of systemd 252. */
 static const char shown[] =
 	"MainPID=0\n"
 	"ControlGroup=\n"
@@ -98,7 +98,7 @@ static void test_shown(void **state)
 	assert_false(unit_property_next(&at, "EnvironmentFiles", list, sizeof(list)));
 	unit_property("A=1\nId=b", "Id", list, sizeof(list));
 	assert_string_equal(list, "b");
-	/* Before systemd 250 a line end in a value was one. */
+	/* Before systemd 250, newlines in a value were printed unescaped. */
 	unit_property("Environment=A=1 \"B=\nId=x\n\"\nId=b\n", "Id", list, sizeof(list));
 	assert_string_equal(list, "b");
 }
@@ -121,9 +121,9 @@ static void test_list(void **state)
 	assert_listed("A=1 A=2", "A", "2");
 	assert_listed("'A=a \"b\\'", "A", "a \"b\\");
 	assert_false(unit_list_get(list, "MALLOC_CON", buf, sizeof(buf)));
-	assert_false(unit_list_get(list, "MALLOC_CONF", buf, sizeof(buf))); /* no room */
+	assert_false(unit_list_get(list, "MALLOC_CONF", buf, sizeof(buf))); /* buf is too small */
 	assert_false(unit_list_get("", "A", buf, sizeof(buf)));
-	assert_false(unit_list_get("\"A=\\x41\"", "A", buf, sizeof(buf))); /* not known */
+	assert_false(unit_list_get("\"A=\\x41\"", "A", buf, sizeof(buf))); /* unknown escape */
 	assert_true(unit_list_names("XX YY=1", "XX"));
 	assert_true(unit_list_names("XX YY=1", "YY"));
 	assert_false(unit_list_names("XX YY=1", "Y"));

@@ -103,7 +103,10 @@ static void test_since_the_beginning(void **state)
 	assert_true(until_reached(&above, &c, 1, 600 * MIB, 0));
 }
 
-/* Slow growth is none; fast growth is found before the time is over; what is past is forgotten. */
+/*
+ * Slow growth does not count. Fast growth is detected before the period has passed. Values from
+ * before the period are dropped.
+ */
 static void test_within(void **state)
 {
 	struct until u = parsed("rss+10%/min");
@@ -128,7 +131,7 @@ static void test_cgroup(void **state)
 	(void)state;
 	assert_false(until_reached(&u, &seen, 0, 799 * MIB, 1000 * MIB));
 	assert_true(until_reached(&u, &seen, 1, 800 * MIB, 1000 * MIB));
-	/* Without a limit there is nothing to be reached. */
+	/* Without a limit, a percentage is never reached. */
 	assert_false(until_reached(&u, &seen, 2, 800 * MIB, 0));
 }
 
