@@ -23,7 +23,7 @@ static void *read_self(uint64_t addr, size_t len)
 	return bytes;
 }
 
-/* The C library has a table that its linker made: ours must be the same. */
+/* The C library has a table made by its linker: ours must be identical. */
 static void test_as_the_linker(void **state)
 {
 	struct images images = { 0 };
@@ -62,7 +62,7 @@ static void test_as_the_linker(void **state)
 	maps_fini(&maps);
 }
 
-/* Whatever is cut off or changed: no read outside, no entry outside. */
+/* Truncated or modified bytes: nothing outside is read, and no entry points outside. */
 static void test_broken(void **state)
 {
 	/* a CIE "zR" with sdata4 pcrel, and an FDE of it */
@@ -81,7 +81,7 @@ static void test_broken(void **state)
 	assert_int_equal(t.v[0].start, 28 + 0x100);
 	unwind_table_fini(&t);
 	for (size_t len = 0; len < sizeof(good); len++) {
-		bytes = malloc(len ? len : 1); /* of its size, for the sanitizer to watch */
+		bytes = malloc(len ? len : 1); /* exact size, for the sanitizer */
 		memcpy(bytes, good, len);
 		unwind_table_make(&t, bytes, len, 0x1000);
 		assert_true(t.n <= 1);
@@ -96,7 +96,7 @@ static void test_broken(void **state)
 	}
 }
 
-/* A table of one function, and behind it a megabyte of the same byte. */
+/* A table of one function, followed by a megabyte of the same byte. */
 struct memory {
 	unsigned char bytes[57];
 	unsigned char behind;
@@ -123,10 +123,10 @@ static bool table_of_memory(void *ctx, uint64_t ip, struct unwind_table_place *p
 	return true;
 }
 
-/* Where a function begins; a number without an end costs no more than others. */
+/* The start and end of a function. An unterminated number is not read without limit. */
 static void test_function(void **state)
 {
-	/* at 8 its entry; at 16 a CIE "zR" with absolute udata4; at 40 the FDE of 0x100 to 0x120 */
+	/* at 8 the entry, at 16 a CIE "zR" with absolute udata4, at 40 the FDE of 0x100 to 0x120 */
 	struct memory m = {
 		.bytes = { [9] = 1,
 			   [12] = 40,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* elf/unwind.c and elf/peek.c: tables that lie, and memory that is not there. */
+/* elf/unwind.c and elf/peek.c: invalid tables, and unmapped memory. */
 #include "elf/unwind.h"
 
 #include "elf/peek.h"
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Words of memory from 0x1000 on. */
+/* Readable memory, starting at 0x1000. */
 struct memory {
 	unsigned char bytes[32];
 	size_t len;
@@ -35,7 +35,7 @@ static void test_head(void **state)
 	static const struct {
 		unsigned char encodings[4];
 		uint32_t count;
-		uint64_t at, size; /* of the header, by the program headers */
+		uint64_t at, size; /* of the header, from the program headers */
 		size_t len;	   /* of the memory */
 		bool good;
 	} cases[] = {
@@ -44,7 +44,7 @@ static void test_head(void **state)
 		{ { 1, 0x1b, 3, 0x3b }, 3, 0x1000, 28, 32, false },
 		{ { 1, 0x1b, 3, 0x3b }, UINT32_MAX, 0x1000, 28, 32, false },
 		{ { 1, 0x1b, 3, 0x3b }, 0x20000000, 0x1000, 12, 32, false },
-		{ { 1, 0x1b, 3, 0x3b }, UINT32_MAX, 0x1000, 0, 32, true }, /* its size is unknown */
+		{ { 1, 0x1b, 3, 0x3b }, UINT32_MAX, 0x1000, 0, 32, true }, /* size unknown */
 		{ { 1, 0x1b, 3, 0x3b }, 0, 0x1000, 12, 32, true },
 		{ { 2, 0x1b, 3, 0x3b }, 2, 0x1000, 28, 32, false },
 		{ { 1, 0xff, 3, 0x3b }, 2, 0x1000, 28, 32, false },
@@ -99,7 +99,7 @@ static int count_frame(void *ctx, uint64_t ip)
 	return ip == 0x4242 ? 0 : 9;
 }
 
-/* Of code without a table only the innermost frame is known. */
+/* In code without a table, only the innermost frame is known. */
 static void test_no_table(void **state)
 {
 	uint64_t asked = 0, start = 7, end = 7;
@@ -117,7 +117,7 @@ static void test_no_table(void **state)
 	unwind_forget();
 }
 
-/* A file of code whose page N is full of N, mapped at 0x10000; the last page is cut short. */
+/* A file whose page N is filled with N + 1, truncated to `len` bytes. */
 static int code_file(size_t pages, size_t len)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
@@ -132,7 +132,7 @@ static int code_file(size_t pages, size_t len)
 	return fd;
 }
 
-/* Across pages, behind the end of a file, and where there is nothing. */
+/* Reads across pages, beyond the end of the file, and of unmapped addresses. */
 static void test_peek(void **state)
 {
 	int fd = code_file(3, 2 * PEEK_PAGE + 10);
@@ -143,7 +143,7 @@ static void test_peek(void **state)
 	(void)state;
 	peek_init(&p, 0);
 	peek_code(&p, fd, 0x10000, 0x14000, 0);
-	/* Neither has a page of the file: */
+	/* A range misaligned with the file and an empty one are ignored: */
 	peek_code(&p, fd, 0x20010, 0x21000, 0);
 	peek_code(&p, fd, 0x30000, 0x30000, 0);
 	assert_int_equal(p.n_code, 1);
@@ -155,11 +155,11 @@ static void test_peek(void **state)
 	assert_false(peek(&p, 0x10000 + 3 * PEEK_PAGE, got, 1));
 	assert_int_equal(peek_some(&p, 0, got, 1), 0);
 	assert_int_equal(peek_some(&p, UINT64_MAX - 1, got, 8), 0);
-	/* A text has an end, within what may be read. */
+	/* A string must be terminated within the limit. */
 	assert_true(peek_string(&p, 0x10000 + 2 * PEEK_PAGE + 5, text, sizeof(text)));
 	assert_string_equal(text, "\3\3\3\3\3");
 	assert_false(peek_string(&p, 0x10000 + 2 * PEEK_PAGE, text, sizeof(text)));
-	/* Behind the part that is mapped: what is at that page of the file is not. */
+	/* Other pages of the file are not read outside the mapped part. */
 	peek_init(&p, 0);
 	peek_code(&p, fd, 0x10000 + PEEK_PAGE, 0x10000 + 2 * PEEK_PAGE, PEEK_PAGE);
 	assert_true(peek(&p, 0x10000 + PEEK_PAGE, got, 1));

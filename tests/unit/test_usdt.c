@@ -18,7 +18,7 @@
 
 #include "tests/unit/look.h"
 
-/* Of this program. */
+/* This program has probes of its own. */
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
@@ -105,7 +105,7 @@ static void test_args(void **state)
 	assert_int_equal(usdt_args("", args), 0);
 }
 
-/* Those before are understood. */
+/* The arguments before an unsupported one are parsed; those after it are not. */
 static void test_strange_args(void **state)
 {
 	static const char *const strange[] = {
@@ -180,14 +180,14 @@ static void test_message(void **state)
 	usdt_unpack(&got, &u);
 	assert_true(unpack_done(&u));
 	assert_memory_equal(&got, &probe, sizeof(got));
-	/* Each number that is too large. */
+	/* Each number in turn is too large. */
 	for (size_t i = 2; i < p.len / 8; i++) {
 		unsigned char was = p.v[8 * i + 1];
 
 		p.v[8 * i + 1] = 1;
 		u = (struct unpack){ .at = p.v, .end = p.v + p.len };
 		usdt_unpack(&got, &u);
-		assert_true(unpack_done(&u) == (i == 5 || i == 10)); /* the values */
+		assert_true(unpack_done(&u) == (i == 5 || i == 10)); /* values have no limit */
 		p.v[8 * i + 1] = was;
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The variables of a jemalloc, which are variables of this program. */
+/* Reads the variables of a jemalloc; here they are variables of this program. */
 #include "jemalloc/jemalloc.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void test_read(void **state)
 	jemalloc_read_values(&je, &p, &v);
 	assert_int_equal(jemalloc_value_is(&v, OPT_PROF), TRI_YES);
 	assert_int_equal(jemalloc_value_is(&v, OPT_PROF_FINAL), TRI_NO);
-	/* No bool; unreadable; not found. */
+	/* Not a bool; unreadable; not found. */
 	assert_int_equal(jemalloc_value_is(&v, OPT_PROF_LEAK), TRI_UNKNOWN);
 	assert_int_equal(jemalloc_value_is(&v, OPT_PROF_ACCUM), TRI_UNKNOWN);
 	assert_int_equal(jemalloc_value_is(&v, OPT_PROF_GDUMP), TRI_UNKNOWN);
@@ -65,7 +65,7 @@ static void test_hooks(void **state)
 		assert_int_equal(jemalloc_has_hooks(versions[i].version), versions[i].want);
 }
 
-/* It is written to units and command lines. */
+/* Names are written to units and command lines, so they must be valid. */
 static void test_conf_names(void **state)
 {
 	static const char *const good[] = { "MALLOC_CONF", "JE_MALLOC_CONF", "_RJEM_MALLOC_CONF",
@@ -87,7 +87,7 @@ static void test_conf_names(void **state)
 		assert_false(jemalloc_is_conf_name(bad[i]));
 }
 
-/* 5.0 and 5.1 have one state less that is in use. */
+/* 5.0 and 5.1 have one fewer state that means the data is in use. */
 static void test_tsd(void **state)
 {
 	const struct jemalloc_tsd old = { .fresh = 5 }, new = { .fresh = 6 };

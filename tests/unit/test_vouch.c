@@ -34,7 +34,7 @@ static void test_system(void **state)
 	assert_false(vouch_file(-1, 0));
 }
 
-/* Ours, in a folder where others may write, and one that is ours. */
+/* Our own file is rejected, since others may write to /tmp, the parent of its folder. */
 static void test_own(void **state)
 {
 	char folder[] = "/tmp/jeprof-ctl-test.XXXXXX", path[sizeof(folder) + 2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits with a timeout: when they began, what remains, whom to leave alone. */
+/* Waits with a timeout: their start, the remaining time, and which threads to spare. */
 #include "base/clock.h"
 #include "injector/search.h"
 #include "injector/tracer.h"
@@ -48,7 +48,7 @@ static void in_sigtimedwait(void)
 	sigtimedwait(&set, NULL, &ts);
 }
 
-/* Not in another call, such as epoll_create1(2), in which it may also sleep for a moment. */
+/* False in other calls, such as epoll_create1(2), where it may also sleep for a moment. */
 static bool has_begun(const struct proc_syscall *sc)
 {
 	return !sc->running && (sc->nr == SYS_epoll_wait || sc->nr == SYS_rt_sigtimedwait);
@@ -58,7 +58,7 @@ struct span {
 	uint64_t from_us, to_us;
 };
 
-/* What is seen of a child that does `call`; *began: between when. */
+/* Look at a child that makes `call`. *began is the span in which its wait began. */
 static struct wait look(void (*call)(void), bool in_libc, struct span *began)
 {
 	struct proc_syscall sc = { .running = true };
@@ -89,7 +89,7 @@ static struct wait look(void (*call)(void), bool in_libc, struct span *began)
 	}
 	began->to_us = now_us() + CLOCK_POOR_US;
 	usleep(300000);
-	/* On a busy machine the clocks cannot be read each time, and then it says so. */
+	/* On a busy machine reading the clocks may fail, which is reported: try again. */
 	do
 		wait_look(&t, child);
 	while (t.wait.limit_us && !t.wait.began_us);
@@ -118,7 +118,7 @@ static void test_look(void **state)
 	assert_int_equal(w.kind, WAIT_REGISTER);
 	assert_false(w.noted);
 	assert_began(&w, began);
-	/* The register may be in use there. */
+	/* Outside the C library the register may be in use. */
 	w = look(in_epoll, false, &began);
 	assert_int_equal(w.kind, WAIT_MEMORY);
 	assert_began(&w, began);
@@ -139,7 +139,7 @@ static void test_spared(void **state)
 		{ { .kind = WAIT_REGISTER, .deadline_us = now + s, .noted = true }, false, false },
 		{ { .kind = WAIT_SOCKET }, false, false },
 		{ { .kind = WAIT_SOCKET, .noted = true }, true, false },
-		/* of unknown age; soon over; young; over too late to wait for it */
+		/* of unknown age; about to end; just begun; ends too late to wait for it */
 		{ { .kind = WAIT_MEMORY }, false, false },
 		{ { .kind = WAIT_MEMORY, .began_us = now - s, .deadline_us = now + s },
 		  true,
@@ -148,7 +148,7 @@ static void test_spared(void **state)
 		{ { .kind = WAIT_MEMORY, .began_us = now - s, .deadline_us = now + 60 * s },
 		  false,
 		  false },
-		/* lengthened: not beyond its end; beyond it; by an unknown time */
+		/* prolonged: not beyond its original end; beyond it; with an unknown end */
 		{ { .kind = WAIT_MEMORY, .noted = true, .deadline_us = now + 60 * s },
 		  false,
 		  false },
@@ -192,7 +192,7 @@ static void test_shorten(void **state)
 	wait_shorten(&t, &regs);
 	assert_in_range(regs.r.rdx, 1400, 1500);
 	assert_int_equal(regs.r.r10, 7);
-	/* Never longer; none stays none. */
+	/* A timeout is never lengthened, and an infinite one stays infinite. */
 	regs = stopped(SYS_epoll_pwait, -EINTR, 20);
 	wait_shorten(&t, &regs);
 	assert_int_equal(regs.r.r10, 20);
@@ -202,7 +202,7 @@ static void test_shorten(void **state)
 	regs = stopped(SYS_epoll_pwait2, -EINTR, 5000);
 	wait_shorten(&t, &regs);
 	assert_int_equal(regs.r.r10, 5000);
-	/* It is over. */
+	/* The time has passed. */
 	t.wait.deadline_us = now_us() - 5;
 	regs = stopped(SYS_epoll_wait, -EINTR, 5000);
 	wait_shorten(&t, &regs);
@@ -213,7 +213,7 @@ static void test_shorten(void **state)
 	assert_int_equal(regs.r.r10, 5000);
 }
 
-/* Nobody went to sleep once more: it is the wait that was looked at. Else it has just begun. */
+/* If the thread has not slept again, it is the same wait; otherwise the wait has just begun. */
 static void test_settle(void **state)
 {
 	struct tracer t = {

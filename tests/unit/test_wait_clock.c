@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What remains of a wait after one stop, two, and many: the clocks, what the kernel says of the
- * thread, and its stack are made here, and put in by the linker (--wrap, see the Makefile).
+ * The remaining time of a wait after one or more stops. The clocks, the kernel's data about the
+ * thread, and its stack are simulated, and replaced by the linker (--wrap, see the Makefile).
  */
 #include "base/clock.h"
 #include "injector/tracee.h"
@@ -22,25 +22,25 @@
 
 #define TID 4242
 #define PC 0x7f0000001000
-#define STACK 0x7ffe00010000 /* its stack pointer */
+#define STACK 0x7ffe00010000 /* the thread's stack pointer */
 #define STACK_ROOM 4096
 #define TIMESPEC (STACK - 2048)
 #define CPU 0
-#define CPU_BEHIND_NS 987654321 /* a CPU's clock has a beginning of its own */
+#define CPU_BEHIND_NS 987654321 /* each CPU's clock has its own start */
 #define MS 1000ul
-#define LOOK_US 300   /* from a look until the thread stops */
-#define BORROW_US 400 /* for how long it stands */
-#define RUN_US 50     /* until it sleeps again */
-#define ROUNDED_US MS /* the kernel takes whole milliseconds */
+#define LOOK_US 300   /* from wait_look() until the thread stops */
+#define BORROW_US 400 /* how long it is stopped */
+#define RUN_US 50     /* from its release until it sleeps again */
+#define ROUNDED_US MS /* timeouts are in whole milliseconds */
 
-/* The machine, and the thread that waits in it. */
+/* The simulated machine, and the waiting thread. */
 static struct {
 	uint64_t now_us;
-	uint64_t reading_us; /* how long it takes to read a clock */
+	uint64_t reading_us; /* the duration of a clock reading */
 	bool says_sched;
 	uint64_t slept_us, switches;
 	struct proc_syscall sc;
-	unsigned char stack[STACK_ROOM]; /* below its stack pointer */
+	unsigned char stack[STACK_ROOM]; /* below the stack pointer */
 } world;
 
 static uint64_t cpu_ns(uint64_t us)
@@ -63,7 +63,7 @@ uint64_t __wrap_now_us(void)
 	return world.now_us;
 }
 
-/* A thread that asks for itself runs. */
+/* A thread that reads its own times is running. */
 int __wrap_procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t size,
 			    struct err *err)
 {
@@ -137,13 +137,13 @@ int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, siz
 	return 0;
 }
 
-/* --- what happens in it --- */
+/* --- events --- */
 
 static struct tracer t;
 static struct injector inj;
 static struct proc target = { .pid = TID };
 
-/* The thread begins to wait, now. */
+/* The thread begins to wait now. */
 static void sleep_in(long nr, uint64_t limit)
 {
 	world.sc = (struct proc_syscall){ .nr = nr, .sp = STACK, .pc = PC };
@@ -179,7 +179,7 @@ static int tear_down(void **state)
 	return munmap(t.shared, sizeof(*t.shared));
 }
 
-/* A tracer looks, stops the thread, borrows it and lets it go: it waits again. */
+/* A tracer looks at the thread, stops it, borrows it and releases it; the thread waits again. */
 static void stop(void)
 {
 	struct borrow b = { .tid = TID };
@@ -206,7 +206,7 @@ static void stop(void)
 	world.switches++;
 }
 
-/* When the wait in epoll_wait(2) ends if nothing more happens. */
+/* The time at which epoll_wait(2) will end if the thread is not stopped again. */
 static uint64_t end_us(void)
 {
 	return world.slept_us + world.sc.args[3] * MS;
@@ -222,7 +222,7 @@ static bool is_spared(void)
 
 /* --- tests --- */
 
-/* However often it is stopped, it ends when it was to end: nothing adds up. */
+/* However often it is stopped, the wait ends on time: delays do not add up. */
 static void test_register(void **state)
 {
 	const uint64_t due_us = world.now_us + 1000 * MS;
@@ -240,13 +240,13 @@ static void test_register(void **state)
 		assert_in_range(end_us(), due_us, due_us + RUN_US + ROUNDED_US);
 		assert_false(t.shared->report.prolonged);
 	}
-	/* It is over while the thread stands. */
+	/* The time passes while the thread is stopped. */
 	world.now_us = due_us - LOOK_US;
 	stop();
 	assert_int_equal(world.sc.args[3], 0);
 }
 
-/* A tracer that was killed left no note: what was rounded is lost each time, and no more. */
+/* Killed tracers leave no notes: then each stop adds a rounding error, but no more. */
 static void test_without_notes(void **state)
 {
 	const uint64_t due_us = world.now_us + 1000 * MS;
@@ -261,20 +261,20 @@ static void test_without_notes(void **state)
 	}
 }
 
-/* A wait that began after the note was written is not the one that it tells of. */
+/* A note does not apply to a wait that began after it was written. */
 static void test_next_wait(void **state)
 {
 	(void)state;
 	sleep_in(SYS_epoll_wait, 1000 * MS);
 	world.now_us += 900 * MS;
 	stop();
-	/* The one before ended before the thread slept: it went to sleep once, too. */
+	/* The previous wait ended before the thread slept: it slept only once since the note. */
 	world.switches--;
 	sleep_in(SYS_epoll_wait, 3000 * MS);
 	wait_look(&t, TID);
 	assert_true(t.wait.noted);
 	assert_int_equal(t.wait.deadline_us, world.slept_us + 3000 * MS);
-	/* It slept, and sleeps again. */
+	/* It has slept twice since the note. */
 	stop();
 	sleep_in(SYS_epoll_wait, 2000 * MS);
 	wait_look(&t, TID);
@@ -282,7 +282,7 @@ static void test_next_wait(void **state)
 	assert_int_equal(t.wait.deadline_us, world.slept_us + 2000 * MS);
 }
 
-/* It has gone to sleep between the look and the stop: it has just begun. */
+/* The thread went to sleep again between the look and the stop: the wait has just begun. */
 static void test_begun_since(void **state)
 {
 	struct arch_regs regs = { .r = { .orig_rax = SYS_epoll_wait,
@@ -299,7 +299,10 @@ static void test_begun_since(void **state)
 	assert_int_equal(t.wait.deadline_us, world.now_us + 2000 * MS);
 }
 
-/* Nobody says when it began: it begins again whole, which is said, and is not stopped once more. */
+/*
+ * The start of the wait is unknown: it restarts with its full timeout, which is reported, and is
+ * not stopped again.
+ */
 static void test_no_clock(void **state)
 {
 	(void)state;
@@ -312,13 +315,13 @@ static void test_no_clock(void **state)
 	assert_true(t.shared->report.prolonged);
 	world.now_us += 400 * MS;
 	assert_true(is_spared());
-	/* The next wait is another one. */
+	/* The next wait may be stopped. */
 	world.switches++;
 	sleep_in(SYS_epoll_wait, 1000 * MS);
 	assert_false(is_spared());
 }
 
-/* A clock that takes too long to read is none. */
+/* A clock that takes too long to read counts as missing. */
 static void test_poor_clock(void **state)
 {
 	(void)state;
@@ -332,8 +335,8 @@ static void test_poor_clock(void **state)
 }
 
 /*
- * The clocks were read at the first stop, but not at the second: what the register holds begins
- * again. Up to the end that the note has it may be stopped so, and no more after that.
+ * The clocks can be read at the first stop, but not at the second one: the wait restarts with the
+ * timeout in its register. It may be stopped until the end that the note records, but not later.
  */
 static void test_clock_fails_later(void **state)
 {
@@ -341,7 +344,7 @@ static void test_clock_fails_later(void **state)
 	uint64_t left_ms;
 
 	(void)state;
-	t.deadline_us = due_us - 100 * MS; /* of a search that ends before the wait does */
+	t.deadline_us = due_us - 100 * MS; /* the search ends before the wait does */
 	sleep_in(SYS_epoll_wait, 1000 * MS);
 	world.now_us += 300 * MS;
 	stop();
@@ -356,7 +359,7 @@ static void test_clock_fails_later(void **state)
 	assert_true(t.shared->report.prolonged);
 	world.now_us = due_us;
 	assert_true(is_spared());
-	/* And read once more: what remains of the wait that began again. */
+	/* The clocks can be read again: the restarted wait gets its remaining time. */
 	world.says_sched = true;
 	assert_false(is_spared());
 	stop();
@@ -364,13 +367,13 @@ static void test_clock_fails_later(void **state)
 	assert_false(t.shared->report.prolonged);
 }
 
-/* A timeout in memory begins again; once its first end has passed, no more. */
+/* A timeout in memory restarts. After its original end the wait is not stopped again. */
 static void test_memory(void **state)
 {
 	const uint64_t began_us = world.now_us, due_us = began_us + 1000 * MS;
 
 	(void)state;
-	t.deadline_us = began_us + 500 * MS; /* of a search that ends before the wait does */
+	t.deadline_us = began_us + 500 * MS; /* the search ends before the wait does */
 	sleep_in(SYS_rt_sigtimedwait, 1000 * MS);
 	world.now_us += 400 * MS;
 	stop();

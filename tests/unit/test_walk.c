@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walking a copy of a stack: this program's own. */
+/* Walks a copy of this program's own stack. */
 #include "ops/stacks/walk.h"
 
 #include "process/maps.h"
@@ -23,7 +23,7 @@ static const int dwarf[PROBE_REGS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_R
 static struct images images;
 static struct stack_copy copy;
 
-/* As a probe here would. What is on the stack beyond this function is what is walked. */
+/* Copy the registers and the stack as a probe here would. Walks start in this function. */
 static __attribute__((noinline)) void take_copy(void)
 {
 	ucontext_t here;
@@ -48,7 +48,7 @@ static __attribute__((noinline)) void call_with_room(void (*fn)(void))
 	room[1] = 1;
 }
 
-/* The frames' callers are known by where they return to: in this function, or not. */
+/* Does `addr`, a return address, lie in the function? */
 static bool is_in(uint64_t addr, const void *fn)
 {
 	return addr >= (uintptr_t)fn && addr < (uintptr_t)fn + 4096;
@@ -85,7 +85,10 @@ static void test_whole(void **state)
 	assert_int_equal(find(addrs, n, test_whole), 1);
 }
 
-/* What the copy does not reach is read where the thread waits; where it went on, the walk ends. */
+/*
+ * Beyond the copy, the stack of a thread that still waits is read from memory. If the thread has
+ * continued, the walk ends there.
+ */
 static void test_longer_than_the_copy(void **state)
 {
 	uint64_t addrs[DEPTH];
@@ -112,7 +115,7 @@ static void test_no_copy(void **state)
 	copy.len = 0;
 	assert_int_equal(walk(true, addrs, &whole), 1);
 	assert_false(whole);
-	/* A stack pointer that is none leads nowhere. */
+	/* An invalid stack pointer does no harm. */
 	copy.len = sizeof(copy.bytes);
 	copy.regs[SP] = UINT64_MAX - 8;
 	walk(true, addrs, &whole);

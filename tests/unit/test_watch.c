@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is made of a record of the kernel's: kind, file, result. */
+/* Events made from the kernel's records: kind, file, result. */
 #include "base/clock.h"
 #include "ops/watch/event.h"
 #include "ops/watch/own_dumps.h"
@@ -29,7 +29,7 @@ static void set_name(const char *name)
 	dump.name_len = (__u32)strlen(name) + 1;
 }
 
-/* A good manual dump of a jemalloc of today: prof_dump(tsd, true, name, false). */
+/* A successful manual dump by a current jemalloc: prof_dump(tsd, true, name, false). */
 static int set_up(void **state)
 {
 	(void)state;
@@ -75,13 +75,13 @@ static void test_names(void **state)
 	assert_int_equal(watch_kind_by_name(NULL), WATCH_KIND_UNKNOWN);
 }
 
-/* A name is the user's to choose: who learns of errors asked for the dump. */
+/* Users may choose any name. If errors are propagated to the caller, the dump is manual. */
 static void test_arguments(void **state)
 {
 	(void)state;
 	set_name("/tmp/x.1.2.i3.heap");
 	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_MANUAL);
-	dump.args[1] = 0xabcd00; /* false, and what else is in its register */
+	dump.args[1] = 0xabcd00; /* false, with garbage in the rest of the register */
 	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_INTERVAL);
 	dump.args[3] = 1;
 	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_FINAL);
@@ -104,7 +104,7 @@ static void test_second_argument(void **state)
 	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_FINAL);
 }
 
-/* Where the compiler may have dropped an argument, what is opened tells which is the name. */
+/* The compiler may have dropped an argument: the name is the one whose address is opened. */
 static void test_unknown_convention(void **state)
 {
 	(void)state;
@@ -169,7 +169,7 @@ static void test_unconfirmed(void **state)
 	assert_null(event.file);
 }
 
-/* This process dumps, and we have it do so. */
+/* Begin a dump of this process, requested by us. */
 static int begin_own(const char *file)
 {
 	struct proc self;
@@ -195,24 +195,24 @@ static void test_own(void **state)
 	dump.flags |= WATCH_MEMORY;
 	strcpy(dump.leaf, "memfd:jeprof-ctl:/root/a b.heap");
 	make();
-	assert_false(event.by_us); /* any process may say so */
+	assert_false(event.by_us); /* any process can use this name */
 	assert_string_equal(event.file, "/proc/thread-self/fd/3");
 	slot = begin_own("/root/a b.heap");
 	dump.leaf[sizeof("memfd:jeprof-ctl:/") - 1] = 'x';
 	make();
 	assert_true(event.by_us);
-	assert_string_equal(event.file, "/root/a b.heap"); /* as we noted it */
+	assert_string_equal(event.file, "/root/a b.heap"); /* as in our own note */
 	dump.pid++;
 	make();
 	assert_false(event.by_us); /* another process */
 	dump.pid--;
 	dump.process_began_ns += UINT64_C(60000000000);
 	make();
-	assert_false(event.by_us); /* another one of that pid */
+	assert_false(event.by_us); /* another process with the same PID */
 	dump.process_began_ns -= UINT64_C(60000000000);
 	own_dump_end(slot);
 	make();
-	assert_true(event.by_us); /* it began while ours was under way */
+	assert_true(event.by_us); /* it began during our dump */
 	dump.began_ns = now_boot_ns();
 	make();
 	assert_false(event.by_us); /* it began later */
@@ -224,7 +224,7 @@ static void test_own(void **state)
 	strcpy(dump.leaf, "memfd:jeprof-ctlx:/a");
 	make();
 	assert_false(event.by_us);
-	/* A file of that name in a folder is none of ours. */
+	/* A file with that name in a folder is not ours. */
 	strcpy(dump.leaf, "memfd:jeprof-ctl:/a");
 	dump.flags &= ~(__u32)WATCH_MEMORY;
 	make();
@@ -256,7 +256,7 @@ static void test_relative(void **state)
 	assert_string_equal(watch_event_file(&dump, tiny, sizeof(tiny)), "a.heap");
 	dump.flags &= ~(__u32)WATCH_CWD_WHOLE;
 	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "a.heap");
-	/* More than is there counts for nothing. */
+	/* A count that exceeds the actual components is harmless. */
 	set_cwd(inner_first, sizeof(inner_first), 1000);
 	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "/var/redis/data/a.heap");
 }
@@ -267,7 +267,7 @@ static void test_candidates(void **state)
 	dump.cookie = 0;
 	assert_true(watch_event_is_dump(&dump));
 	dump.open_error = EACCES;
-	assert_true(watch_event_is_dump(&dump)); /* by its name */
+	assert_true(watch_event_is_dump(&dump)); /* recognized by its name */
 	set_name("/var/run/daemon.pid");
 	assert_false(watch_event_is_dump(&dump));
 	set_name(".heap");
@@ -300,7 +300,7 @@ int main(void)
 
 	if (!mkdtemp(folder))
 		return 2;
-	setenv("XDG_RUNTIME_DIR", folder, 1); /* root has /run */
+	setenv("XDG_RUNTIME_DIR", folder, 1); /* root uses /run instead */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	snprintf(path, sizeof(path), "%s/jeprof-ctl/dumps", folder);
 	unlink(path);

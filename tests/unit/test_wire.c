@@ -38,7 +38,7 @@ static void test_kinds(void **state)
 	assert_false(wire_is_valid(&m, false));
 }
 
-/* What is about a process or a run has that, and not the other. */
+/* An operation on a process requires a PID; one on a run requires a run, and no PID. */
 static void test_ops(void **state)
 {
 	struct wire_to_broker m = ask;
@@ -73,7 +73,7 @@ static void test_ops(void **state)
 	assert_false(wire_is_valid(&m, false));
 }
 
-/* The last value that is good, and the first that is not. */
+/* The largest valid value, and the smallest invalid one. */
 static void test_bounds(void **state)
 {
 	struct wire_to_broker m = ask;
@@ -207,7 +207,7 @@ static int close_pair(void **state)
 	return 0;
 }
 
-/* The lowest number that is free: nothing was left open if it is the same later. */
+/* The lowest free descriptor. If it is still the same later, nothing was left open. */
 static int next_fd(void)
 {
 	int fd = fcntl(0, F_DUPFD, 3);
@@ -281,7 +281,7 @@ static void send_fds(const void *bytes, size_t size, const int *fds, size_t n)
 	assert_int_equal(sendmsg(pair[0], &msg, 0), size);
 }
 
-/* What is no message is an error, and what came along is closed. */
+/* An invalid message is an error, and file descriptors that came with it are closed. */
 static void test_bad(void **state)
 {
 	static const char bytes[sizeof(ask) + 1];

@@ -133,7 +133,7 @@ static void test_restart(void **state)
 
 static const unsigned char syscall_insn[ARCH_SYSCALL_INSN] = { 0x0f, 0x05 };
 
-/* As the kernel leaves it on its way out. */
+/* The registers on the way out of the kernel, with restart_syscall(2) set up. */
 static struct arch_regs set_up(long nr)
 {
 	struct arch_regs regs = interrupted(nr, SYS_restart_syscall);
@@ -154,13 +154,13 @@ static void test_undo_restart(void **state)
 	regs = was = set_up(SYS_futex);
 	assert_false(arch_undo_restart(&regs, nop));
 	assert_memory_equal(&regs, &was, sizeof(regs));
-	regs = set_up(-1); /* not out of a system call: the program makes it by itself */
+	regs = set_up(-1); /* not in a system call: the program itself calls it */
 	assert_false(arch_undo_restart(&regs, syscall_insn));
 	regs = interrupted(SYS_futex, SYS_futex); /* restarted from the beginning */
 	assert_false(arch_undo_restart(&regs, syscall_insn));
 }
 
-/* The kernel sets up the same again, and the sleep goes on with the time that remains. */
+/* The kernel sets up the restart again, and the sleep continues with its remaining time. */
 static void test_undo_restart_sleep(void **state)
 {
 	const struct timespec nap = { .tv_sec = 2 };
@@ -200,7 +200,7 @@ static void test_restarted_name(void **state)
 	arch_name_restarted(&regs, (const unsigned char *)"\xb8\xe6\0\0\0\x0f\x05");
 	assert_int_equal(arch_syscall_nr(&regs), SYS_clock_nanosleep);
 	regs = interrupted(SYS_restart_syscall, -516);
-	/* a number that sets no restart block, and no such instruction: left alone */
+	/* a call without a restart block, or another instruction: left unchanged */
 	arch_name_restarted(&regs, (const unsigned char *)"\xb8\x01\0\0\0\x0f\x05");
 	assert_int_equal(arch_syscall_nr(&regs), SYS_restart_syscall);
 	arch_name_restarted(&regs, (const unsigned char *)"\x90\xe6\0\0\0\x0f\x05");
@@ -249,7 +249,7 @@ static void test_ucontext(void **state)
 	memcpy(&word, buf + 40 + 15 * 8, sizeof(word));
 	assert_int_equal(word, 0x7ffe0000);
 	memcpy(&word, buf + 40 + 16 * 8, sizeof(word));
-	assert_int_equal(word, 0x400000); /* pause is made anew */
+	assert_int_equal(word, 0x400000); /* pause(2) is called again */
 	memcpy(&word, buf + sizeof(buf) - 8, sizeof(word));
 	assert_int_equal(word, 0xabcd);
 }
@@ -272,7 +272,7 @@ static void test_chain(void **state)
 	assert_int_equal(chain[4], 0x200);
 }
 
-/* Stores of each form, and what is none: another register, a jump between, no way back. */
+/* Stores of each form, and other code: other registers, a load, no "ret" right behind it. */
 static const char *const stores[] = {
 	"\x48\x89\x06\xc3",
 	"\x48\x89\x07\xc3",
@@ -320,7 +320,7 @@ static void test_find_store(void **state)
 	assert_null(arch_find_store(code, 0));
 }
 
-/* Run the instructions that these registers lead to, with what they take from the stack. */
+/* Run the code at the program counter in `regs`, with a return address on the stack. */
 static void run_store(const struct arch_regs *regs)
 {
 	__asm__ volatile("sub $128, %%rsp\n\t"
@@ -356,7 +356,7 @@ static void test_store(void **state)
 		run_store(&regs);
 		assert_int_equal(words[0], 1);
 		assert_int_equal(words[1], 77);
-		assert_int_equal(words[2], 3); /* errno has neighbours */
+		assert_int_equal(words[2], 3); /* the next word is unchanged */
 	}
 	munmap(page, 4096);
 }
@@ -369,16 +369,16 @@ static void test_fp(void **state)
 	x.len = 832;
 	arch_fp_clean(&x);
 	assert_true(arch_fp_is_clean(&x));
-	x.bytes[24] |= 0x20; /* a past inexact result troubles nobody */
+	x.bytes[24] |= 0x20; /* an earlier inexact result is harmless */
 	assert_true(arch_fp_is_clean(&x));
-	x.bytes[25] &= (unsigned char)~0x10; /* an unmasked exception would */
+	x.bytes[25] &= (unsigned char)~0x10; /* an unmasked exception is not */
 	assert_false(arch_fp_is_clean(&x));
 	arch_fp_clean(&x);
 	x.bytes[4] = 0x80; /* something on the x87 stack */
 	assert_false(arch_fp_is_clean(&x));
 }
 
-/* The signal frame of a processor without XSAVE has nothing behind the FXSAVE area. */
+/* Without XSAVE, nothing follows the FXSAVE area in a signal frame. */
 static void test_xframe(void **state)
 {
 	static unsigned char buf[ARCH_XSTATE_MAX];
@@ -419,7 +419,7 @@ static void test_xframe_max(void **state)
 static unsigned char taken[2 * ARCH_SIGNAL_FRAME_SIZE];
 static uint64_t taken_at;
 
-/* The frame of this handler: the address to return to, and the context above it. */
+/* The frame of this handler: the return address, and the context above it. */
 static void take_frame(int sig, siginfo_t *info, void *context)
 {
 	const unsigned char *frame = (const unsigned char *)context - sizeof(uint64_t);
@@ -439,7 +439,7 @@ static bool finds(uint64_t at, size_t len, size_t *i, struct arch_altstack *alt)
 
 static void test_signal_frame(void **state)
 {
-	/* What the kernel never puts there: a word of the frame, and what to make of it. */
+	/* Values that the kernel never writes: a word of the frame, and its invalid value. */
 	static const struct {
 		size_t word;
 		uint64_t value;
@@ -449,8 +449,8 @@ static void test_signal_frame(void **state)
 		{ 21, UINT64_C(1) << 56 }, /* the stack pointer */
 		{ 22, UINT64_C(1) << 63 }, /* the program counter */
 		{ 24, 0x23 },		   /* the selector of 32-bit code */
-		{ 29, 16 },		   /* the extended state: below, */
-		{ 29, UINT64_C(1) << 40 }, /* and far away */
+		{ 29, 16 },		   /* the extended state: below the frame, */
+		{ 29, UINT64_C(1) << 40 }, /* and far from it */
 	};
 	struct sigaction take = { .sa_sigaction = take_frame, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	static char room[65536];
@@ -466,7 +466,7 @@ static void test_signal_frame(void **state)
 	assert_int_equal(i, 0);
 	assert_int_equal(alt.start, (uint64_t)(uintptr_t)room);
 	assert_int_equal(alt.size, sizeof(room));
-	/* All of it, and from there on. */
+	/* The frame must be complete, and is only found from *i on. */
 	assert_true(finds(taken_at, ARCH_SIGNAL_FRAME_SIZE, &i, &alt));
 	assert_false(finds(taken_at, ARCH_SIGNAL_FRAME_SIZE - 1, &i, &alt));
 	i = sizeof(uint64_t);
@@ -487,7 +487,7 @@ static void test_signal_frame(void **state)
 	sigaltstack(&own, NULL);
 }
 
-/* The block of a program ends at the thread pointer, and begins where its alignment allows. */
+/* The TLS block of a program ends at the thread pointer, and its start is aligned. */
 static void test_tls_place(void **state)
 {
 	(void)state;
