@@ -63,12 +63,23 @@ keep_going()
 	done
 }
 
+# keep_each: 32 MB by each of `kept`
+kept=(leak churn churn_sized pass cached grow shrink calloc posix aligned threads)
+keep_each()
+{
+	local order
+
+	for order in "${kept[@]}"; do
+		keep_going "$order" 32
+	done
+}
+
 # start_keepers [NAME]: start it, and let it use its memory once: more than it will later, as how
 # much address space jemalloc needs for the same blocks depends on time, in steps of up to 64 MiB
 start_keepers()
 {
 	start_victim "${1:-keepers}"
-	for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
+	for order in "${kept[@]}"; do
 		tell "$order" 32
 	done
 	tell leak 192
@@ -215,6 +226,28 @@ live()
 allocated()
 {
 	is_near "$(bytes_of "$T/plain.heap" "$1" --alloc-space)" "$2" "$1: allocated"
+}
+
+# each_as_kept MB: check what keep_each() allocated and what lives, MB of it by leak_blocks
+each_as_kept()
+{
+	local name
+
+	live leak_blocks "$1"
+	allocated leak_blocks "$1"
+	for name in churn_blocks churn_sized pass_blocks; do
+		[[ $name != churn_sized || " ${kept[*]} " == *" $name "* ]] || continue
+		is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
+		allocated "$name" 32
+	done
+	live replace_cached 16
+	allocated replace_cached 32
+	live grow_arrays 32
+	live shrink_arrays 32
+	for name in calloc_blocks posix_blocks align_blocks allocate_once; do
+		live "$name" 32
+		allocated "$name" 32
+	done
 }
 
 # ends_while_sampled PROGRAM: it calls execve(2), or exits

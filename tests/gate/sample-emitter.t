@@ -50,9 +50,8 @@ like "$(<"$T/out")" "$pid +true +true" 'list -o otel_memory: it is there'
 start_sample plain "${rate[@]}" --save "$T/plain.heap"
 like "$(<"$T/plain.err")" "^sampling $pid \(keepers-emits\) for [0-9.]+ s, by its own probes otel_memory" 'it says how'
 is "$(semaphores)" '6 1' 'each of its probes is read'
-for order in leak churn pass cached grow shrink calloc posix aligned threads; do
-	keep_going "$order" 32
-done
+kept=(leak churn pass cached grow shrink calloc posix aligned threads)
+keep_each
 keep_going leak 32
 end_sample plain
 is_quiet plain
@@ -61,20 +60,8 @@ near=$(sed -n '1s|heap_v2/||p' "$T/plain.heap")
 ok "plain: the rate is that of its samples: $near" eval "[ $near -ge 65000 ] && [ $near -le 66000 ]"
 ok 'plain: the file is a profile' is_profile "$T/plain.heap"
 
-live leak_blocks 64
-for name in churn_blocks pass_blocks; do
-	is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
-	allocated "$name" 32
-done
-live replace_cached 16
-allocated replace_cached 32
-live grow_arrays 32
+each_as_kept 64
 allocated grow_arrays 64 # all steps to it
-live shrink_arrays 32
-for name in calloc_blocks posix_blocks align_blocks allocate_once; do
-	live "$name" 32
-	allocated "$name" 32
-done
 assert_untouched "$pid"
 
 # --- Ctrl-C at once, and killed ---

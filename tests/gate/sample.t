@@ -14,9 +14,7 @@ start_keepers
 is "$(blocks_of "$pid")" 0 'before: nothing is mapped'
 start_sample plain "${rate[@]}" --save "$T/plain.heap"
 is "$(state_of "$pid")" "$in_phase 1 1" 'it is sampled'
-for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
-	keep_going "$order" 32
-done
+keep_each
 tell weird # which fail: what comes after them is seen
 keep_going leak 32
 end_sample plain
@@ -27,22 +25,9 @@ like "$(<"$T/plain.err")" "sampled $pid \(keepers\) for [0-9.]+ s, ended by a si
 is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 'plain: the rate is in the profile'
 ok 'plain: the file is a profile' is_profile "$T/plain.heap"
 
-live leak_blocks 64
-allocated leak_blocks 64
-for name in churn_blocks churn_sized pass_blocks; do
-	is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
-	allocated "$name" 32
-done
-live replace_cached 16
-allocated replace_cached 32
-live grow_arrays 32
+each_as_kept 64
 allocated grow_arrays 64 # all steps to it
-live shrink_arrays 32
 allocated shrink_arrays 160 # 4 MB each, and the 1 MB that is left
-for name in calloc_blocks posix_blocks align_blocks allocate_once; do
-	live "$name" 32
-	allocated "$name" 32
-done
 is_near "$(jq ".total | round" "$T/report")" $((64 + 3 * 32 + 32 + 64 + 160 + 4 * 32)) 'the total of what was allocated'
 
 # --- the profile is like any other ---

@@ -48,28 +48,13 @@ start_sample plain "${own[@]}" --save "$T/plain.heap"
 like "$(<"$T/plain.err")" "jemalloc's own samples" 'it says whose samples these are'
 is "$(state_of "$pid")" "$in_phase 1 1" 'it is sampled'
 like "$(hooks)" '^[1-9][0-9]* [1-9][0-9]*$' 'the hooks are installed'
-for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
-	keep_going "$order" 32
-done
+keep_each
 keep_going leak 32
 end_sample plain
 is_out plain
 is "$(hooks)" '0 0' 'plain: no hook is left'
 is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 "plain: the rate is jemalloc's"
-live leak_blocks 64
-allocated leak_blocks 64
-for name in churn_blocks churn_sized pass_blocks; do
-	is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
-	allocated "$name" 32
-done
-live replace_cached 16
-allocated replace_cached 32
-live grow_arrays 32
-live shrink_arrays 32
-for name in calloc_blocks posix_blocks align_blocks allocate_once; do
-	live "$name" 32
-	allocated "$name" 32
-done
+each_as_kept 64
 unlike "$(<"$T/plain.err")" 'fix:' 'plain: record would not be cheaper'
 # Control: jemalloc's own profile, of the same samples and more.
 ctl_ok 'control: dump' dump "$pid" -o "$T/dump.heap"

@@ -18,25 +18,12 @@ suite()
 	start_keepers /mnt/keepers
 	like "$("$CTL" list -o pid,version | awk -v p="$pid" '$1 == p { print $2 }')" "^$2" "$1: its version"
 	start_sample "$1" "${rate[@]}" --save "$T/plain.heap" --force
-	for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
-		keep_going "$order" 32
-	done
+	keep_each
 	end_sample "$1"
 	is_out "$1"
 	sed -i "s|/[^ ]*/keepers\$|$T/keepers|" "$T/plain.heap" # as seen from here
-	live leak_blocks 32
-	allocated leak_blocks 32
-	for name in churn_blocks churn_sized pass_blocks; do
-		is "$(bytes_of "$T/plain.heap" "$name")" 0 "$1: $name: nothing lives"
-		allocated "$name" 32
-	done
-	live replace_cached 16
-	live grow_arrays 32
-	allocated grow_arrays 64
-	live shrink_arrays 32
-	for name in calloc_blocks posix_blocks align_blocks allocate_once; do
-		live "$name" 32
-	done
+	each_as_kept 32
+	allocated grow_arrays 64 # all steps to it
 	assert_untouched "$pid" "$1: untouched"
 	# Threads that end while they are sampled.
 	tell idle 16
