@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes of the test that are asleep: until then a program may be on its way into memory. After
- * <cmocka.h>.
+ * Wait for a test's child process to sleep: before that, its program may still be loading. Include
+ * after <cmocka.h>.
  */
 #ifndef TESTS_UNIT_ASLEEP_H
 #define TESTS_UNIT_ASLEEP_H
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* In clock_nanosleep(2), as sleep(1) is. The limit is there against hanging alone. */
+/* Wait for clock_nanosleep(2), as called by sleep(1). The limit only guards against a hang. */
 static inline void wait_until_asleep(pid_t pid)
 {
 	struct proc_syscall sc = { .running = true };
@@ -28,7 +28,7 @@ static inline void wait_until_asleep(pid_t pid)
 	assert_int_equal(sc.nr, SYS_clock_nanosleep);
 }
 
-/* sleep(1) with jemalloc as distributions ship it, for the caller to end. */
+/* sleep(1) with jemalloc as shipped by distributions. The caller kills it. */
 static inline pid_t sleep_with_jemalloc(const char *conf)
 {
 	pid_t pid = fork();
@@ -36,7 +36,7 @@ static inline pid_t sleep_with_jemalloc(const char *conf)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("LD_PRELOAD", "libjemalloc.so.2", 1);
-		setenv("LD_BIND_NOW", "1", 1); /* its own calls of mallctl go through stubs */
+		setenv("LD_BIND_NOW", "1", 1); /* jemalloc calls mallctl through PLT stubs */
 		setenv("MALLOC_CONF", conf, 1);
 		execlp("sleep", "sleep", "100", NULL);
 		_exit(1);

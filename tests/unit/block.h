@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is mapped into targets, mapped here, with a trap where the kernel would place a uprobe.
- * After <cmocka.h>.
+ * The block that is mapped into targets, mapped into this process, with a trap where the kernel
+ * would place a uprobe. Include after <cmocka.h>.
  */
 #ifndef TESTS_UNIT_BLOCK_H
 #define TESTS_UNIT_BLOCK_H
@@ -19,8 +19,8 @@
 #include <ucontext.h>
 
 #define RATE 65536
-#define TRAP 0xcc   /* int3, what a uprobe is */
-#define STEP 0x100u /* of the flags: a trap behind each instruction */
+#define TRAP 0xcc   /* int3, as inserted by a uprobe */
+#define STEP 0x100u /* trap flag: a trap after each instruction */
 #define SEED UINT64_C(88172645463325252)
 
 static unsigned char *base;
@@ -33,10 +33,10 @@ static struct {
 	double sum;
 } told;
 
-/* The instruction of the block at which its data is cleared. */
+/* Instructions executed in the block so far, and the one at which its data is cleared. */
 static uint64_t step, wipe_at;
 
-/* jemalloc's, of each test. */
+/* Stands in for jemalloc's mallctl; each test defines it. */
 static mallctl_fn fake_mallctl;
 
 static inline void on_trap(int signal, siginfo_t *info, void *context)
@@ -115,7 +115,7 @@ static inline void step_through(bool on)
 	__builtin_ia32_writeeflags_u64(on ? flags | STEP : flags & ~(uint64_t)STEP);
 }
 
-/* Call `call` as often as it has instructions in the block, and clear the data at each of them. */
+/* Run `call` once for each instruction that it executes in the block, and clear the data there. */
 static inline void wipe_at_each(int (*set_up)(void **), void (*begin)(void), void (*call)(void))
 {
 	tear_down(NULL);
@@ -128,7 +128,7 @@ static inline void wipe_at_each(int (*set_up)(void **), void (*begin)(void), voi
 		step_through(false);
 		tear_down(NULL);
 	}
-	assert_true(wipe_at > 100); /* it went through it */
+	assert_true(wipe_at > 100); /* it stepped through the code */
 	assert_int_equal(set_up(NULL), 0);
 }
 

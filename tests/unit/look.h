@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the unit tests share that look at the images of a process. After <cmocka.h>. */
+/* Shared by the unit tests that look at the images of a process. Include after <cmocka.h>. */
 #ifndef TESTS_UNIT_LOOK_H
 #define TESTS_UNIT_LOOK_H
 

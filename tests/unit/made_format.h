@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What profile_write() makes of small profiles, for unit tests. */
+/* The output of profile_write() for small profiles, for unit tests. */
 #ifndef TESTS_UNIT_MADE_FORMAT_H
 #define TESTS_UNIT_MADE_FORMAT_H
 
@@ -18,7 +18,7 @@
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What profile_write() makes of the stacks; to be freed. */
+/* The output of profile_write() for these stacks. The caller frees it. */
 static inline char *written(const struct made_stack *stacks, size_t n, enum profile_format format,
 			    const struct profile_format_options *options)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What lies in a page of HTML as JSON, for unit tests. */
+/* The JSON embedded in an HTML page, for unit tests. */
 #ifndef TESTS_UNIT_MADE_PAGE_H
 #define TESTS_UNIT_MADE_PAGE_H
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* It ends where it should; the caller gives it to json_close(). */
+/* Parse the data element, which must not contain '<'. The caller frees it with json_close(). */
 static inline struct json_object *data_in(const char *page)
 {
 	static const char start[] = "<script type=\"application/json\" id=\"data\">";

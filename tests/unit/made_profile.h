@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Small profiles for unit tests, made of text: "main;work+inlined;malloc" is a
- * stack of three addresses, the outermost first, the second of which holds an
- * inlined call. Functions named "malloc" are the allocator's.
+ * Small profiles for unit tests, made from text: "main;work+inlined;malloc" is a stack of three
+ * addresses, outermost first; the second one holds an inlined call. Functions named "malloc" belong
+ * to the allocator.
  */
 #ifndef TESTS_UNIT_MADE_PROFILE_H
 #define TESTS_UNIT_MADE_PROFILE_H
@@ -50,7 +50,7 @@ static uint32_t made_function(struct made_profile *m, const char *name, size_t l
 	return (uint32_t)s->n_functions++;
 }
 
-/* An address for "outer+inlined": its lines, the innermost first. */
+/* An address for "outer+inlined": its lines, innermost first. */
 static uint32_t made_address(struct made_profile *m, const char *names, size_t len)
 {
 	size_t at = m->profile.n_addresses++, end = len;
@@ -97,7 +97,7 @@ static void made_add(struct made_profile *m, const struct made_stack *from)
 		m->profile.has_alloc = true;
 }
 
-/* To be ended with made_free(). */
+/* The caller frees it with made_free(). */
 static struct made_profile *made_profile(const struct made_stack *stacks, size_t n)
 {
 	struct made_profile *m = calloc(1, sizeof(*m));

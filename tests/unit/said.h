@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an error says, for one use at a time. */
+/* The text of an error, valid until the next call. */
 #ifndef TESTS_UNIT_SAID_H
 #define TESTS_UNIT_SAID_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A folder of a test's own, for files that are made of this very program. After <cmocka.h>. */
+/* A temporary folder for files that are made from this test program. Include after <cmocka.h>. */
 #ifndef TESTS_UNIT_SCRATCH_H
 #define TESTS_UNIT_SCRATCH_H
 
@@ -9,7 +9,7 @@
 
 static char folder[] = "/tmp/jeprof-ctl-unit.XXXXXX";
 
-/* A shell command in the folder, where $SELF is this program. */
+/* Run a shell command in the folder, with $SELF as the path of this program. */
 static void run(const char *command)
 {
 	char line[1024];
@@ -18,7 +18,7 @@ static void run(const char *command)
 	assert_int_equal(system(line), 0);
 }
 
-/* Make the folder, and in it what `command` makes. */
+/* Create the folder, and run `command` in it. */
 static int scratch_make(const char *command)
 {
 	char self[4096];

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* All at once, and byte by byte. */
+/* Feed the text in pieces of `piece` bytes. */
 static enum addresses_result read_all(struct addresses *a, const char *text, size_t piece)
 {
 	enum addresses_result result = ADDRESSES_GOOD;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* What libseccomp does not take makes no filter: that must not pass for a kernel without any. */
+/* A filter that libseccomp rejects must not be mistaken for a kernel without seccomp. */
 static void test_no_filter(void **state)
 {
 	static const int no_call[] = { __NR_SCMP_ERROR };

@@ -24,7 +24,7 @@ static struct unpack reading(const struct pack *p)
 	return (struct unpack){ p->v, p->v + p->len, false };
 }
 
-/* Of each image what is there without its file. */
+/* Everything about an image except its file survives packing and unpacking. */
 static void test_images(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -55,7 +55,7 @@ static void test_images(void **state)
 	assert_ptr_equal(images_find(&got, got.v[0].start), &got.v[0]);
 }
 
-/* images_find() searches by bisection: an answer with its images in disorder is refused. */
+/* images_find() uses binary search, so an answer with unsorted images is rejected. */
 static void test_disorder(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -124,7 +124,7 @@ static void test_jemallocs(void **state)
 	assert_true(got->opt[OPT_PROF] == 77 && got->opts_sought && read.prof_active == TRI_YES);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].known && !read.opt[OPT_PROF].known);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].value == -19);
-	/* In an image that there is none of, or without an address. */
+	/* An image that is out of range, then an address that is missing. */
 	je.image = look.images.v + look.images.n;
 	p.len = 0;
 	jemallocs_pack(&je, 1, &look.images, &p);
@@ -138,7 +138,7 @@ static void test_jemallocs(void **state)
 	assert_null(jemallocs_unpack(&n, &look.images, &u));
 }
 
-/* The variable's name becomes a part of a unit: one that is none is refused. */
+/* The variable's name becomes part of a systemd unit, so any other name is rejected. */
 static void test_conf_names(void **state)
 {
 	static const struct {
@@ -213,7 +213,7 @@ static void test_site(void **state)
 	assert_true(got->home == 0x4000 && got->home_call == 1);
 	assert_true(callsite_is_dangerous(got, 35) && !callsite_is_dangerous(got, 25));
 	injector_site_free(got);
-	/* About another mallctl than was found, or with ranges in disorder. */
+	/* A site for another mallctl, then ranges that overlap. */
 	u = reading(&p);
 	assert_null(injector_site_unpack(&other, &u));
 	danger[1].start = 15;
@@ -223,7 +223,7 @@ static void test_site(void **state)
 	assert_null(injector_site_unpack(&je, &u));
 }
 
-/* Mappings of one file still have one path, and those of another another one. */
+/* Mappings of the same file still have equal paths, and those of different files do not. */
 static void test_maps(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -248,13 +248,13 @@ static void test_maps(void **state)
 			assert_int_equal(!strcmp(a->path, a[-1].path),
 					 !strcmp(b->path, b[-1].path));
 	}
-	p.v[8] ^= 0xff; /* the beginning of the first one */
+	p.v[8] ^= 0xff; /* start address of the first mapping */
 	u = reading(&p);
 	p.v[15] = 0xff;
 	assert_false(maps_unpack(&look.maps, &u));
 }
 
-/* Where a jemalloc's dumps and events pass by. */
+/* The functions through which jemalloc's dumps and events pass. */
 static void test_passes(void **state)
 {
 	const struct jemalloc_dump dump = { .prof_dump = 0x1000, .file_arg = 2, .n_names = 400 };

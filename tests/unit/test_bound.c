@@ -16,7 +16,7 @@
 
 #define MAPS "\nMAPPED_LIBRARIES:\n401000-402000 r-xp 1000 0:0 1 /bin/prog\n"
 
-/* Stacks of two calls. Most bytes in use: 2, 5, then 1 and 4, which are equal. */
+/* Stacks of two calls. By bytes in use, 2 is the largest, then 5, then 1 and 4, which are equal. */
 static const char text[] = "heap profile: 0: 0 [0: 0] @ heapprofile\n"
 			   "1: 10 [2: 20] @ 0x401010 0x401900\n"
 			   "1: 20 [1: 21] @ 0x401020 0x401900\n"
@@ -50,7 +50,7 @@ static void bound(struct profile *p, size_t max, enum profile_type type)
 	assert_int_equal(p->n_addresses, p->symbols->n_locations);
 }
 
-/* The stacks as the innermost address of each, "401010 401030 other". */
+/* The innermost address of each stack: "401010 401030 other". */
 static const char *shown(const struct profile *p)
 {
 	static char list[256];
@@ -93,7 +93,7 @@ static void test_largest(void **state)
 	profile_fini(&p);
 }
 
-/* Of equal ones the first stays; they stay in the order they had. */
+/* Among equal stacks the first one is kept. The remaining stacks keep their order. */
 static void test_order(void **state)
 {
 	struct profile p = parsed(text);
@@ -130,7 +130,7 @@ static void test_limits(void **state)
 	profile_fini(&p);
 }
 
-/* What shrank by much is large, and what is as it was is no stack. */
+/* A stack that shrank a lot counts as large, and an unchanged one does not count as a stack. */
 static void test_difference(void **state)
 {
 	static const char after[] = "heap profile: 0: 0 [0: 0] @ heapprofile\n"
@@ -157,7 +157,7 @@ static void test_difference(void **state)
 	profile_fini(&q);
 }
 
-/* It is written as any other. */
+/* The result is written like any other profile. */
 static void test_written(void **state)
 {
 	static const struct profile_format_options options = { .type = PROFILE_INUSE_SPACE };
