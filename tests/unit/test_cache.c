@@ -82,7 +82,7 @@ static void test_round_trip(void **state)
 	profile_symbols_free(cache.symbols);
 }
 
-/* Wherever it is cut or changed, it is no file of ours any more. */
+/* A file that is truncated or modified anywhere is rejected. */
 static void test_broken(void **state)
 {
 	struct symbol_cache cache = some_cache(), got;
@@ -92,7 +92,7 @@ static void test_broken(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < bytes; i++) {
-		if (i >= 28 && i < 32) /* of no use yet */
+		if (i >= 28 && i < 32) /* unused */
 			continue;
 		assert_int_equal(pread(fd, &byte, 1, (off_t)i), 1);
 		byte ^= 0x40;
@@ -111,7 +111,7 @@ static void test_broken(void **state)
 	profile_symbols_free(cache.symbols);
 }
 
-/* The sums are right, what they are the sums of is not: `edit` does the damage. */
+/* The checksums are correct, but the contents are not: `edit` corrupts them. */
 static void lies(void (*edit)(struct symbol_cache *cache))
 {
 	struct symbol_cache cache = some_cache(), got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The folder of the cache of names: a user's own, as root's is not for tests. */
+/* The folder of the symbol cache. It is a user's: tests must not touch root's. */
 #include "symbols/cache.h"
 
 #include "elf/image.h"
@@ -51,7 +51,7 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-/* Store these bytes, of which the last is not to be. */
+/* Store the text without its last byte. */
 static void store(const unsigned char *build_id, size_t len, const char *text)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -98,7 +98,7 @@ static void test_stored(void **state)
 	expect(id, IMAGE_BUILD_ID_MAX, NULL);
 }
 
-/* What is no build ID, and a folder that is nowhere. */
+/* Invalid build IDs, and no usable home directory. */
 static void test_nowhere(void **state)
 {
 	(void)state;
@@ -115,13 +115,13 @@ static void test_nowhere(void **state)
 	unsetenv("HOME");
 	expect(id, 2, NULL);
 	setenv("HOME", home, 1);
-	/* One that is not absolute is as if it were not set. */
+	/* A relative path counts as unset. */
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	expect(id, 2, "one");
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* A folder or file that others may read or write, or that is none. */
+/* A folder or file that others can read or write, or that is of another type. */
 static void test_not_ours(void **state)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static void test_not_ours(void **state)
 	expect(id, 2, "one");
 }
 
-/* A file in the cache, without its bytes, that was used at that time. */
+/* Create a sparse file in the cache, last used at `used`. */
 static void put(const char *name, off_t bytes, time_t used)
 {
 	const struct timespec times[] = { { .tv_sec = used }, { .tv_sec = used } };
@@ -179,7 +179,10 @@ static bool is_there(const char *name)
 	return !access(path_of(path), F_OK);
 }
 
-/* The least recently used make room, until there is enough; other files are not the cache's. */
+/*
+ * The least recently used files are removed until there is enough room. Files that do not belong to
+ * the cache are kept.
+ */
 static void test_bound(void **state)
 {
 	const off_t third = SYMBOL_CACHE_BYTES_MAX / 3;
@@ -188,16 +191,16 @@ static void test_bound(void **state)
 	store(id, 2, "onex");
 	put("0001.symbols", third, 1000);
 	put("0002.symbols", third, 3000);
-	put("0003.symbols", SYMBOL_CACHE_BYTES_MAX - 2 * third - 3, 2000); /* and "one" */
+	put("0003.symbols", SYMBOL_CACHE_BYTES_MAX - 2 * third - 3, 2000); /* for "one" */
 	put("other", 2 * (off_t)SYMBOL_CACHE_BYTES_MAX, 1);
 	put(".symbols", 2 * (off_t)SYMBOL_CACHE_BYTES_MAX, 1);
-	store(id, 3, "x"); /* of no byte */
+	store(id, 3, "x"); /* an empty file */
 	assert_true(is_there("0001.symbols"));
 	put("0001.symbols", third + 1, 1000);
 	store(id, 2, "onex");
 	assert_false(is_there("0001.symbols"));
 	assert_true(is_there("0002.symbols") && is_there("0003.symbols"));
-	/* What is read is used. */
+	/* Reading a file counts as use. */
 	put("0003.symbols", third, 2000);
 	put("0004.symbols", third + 10, 2500);
 	close(symbol_cache_open((const unsigned char *)"\0\3", 2));
@@ -206,7 +209,7 @@ static void test_bound(void **state)
 	assert_false(is_there("0004.symbols"));
 	assert_true(is_there("other") && is_there(".symbols"));
 	expect(id, 2, "one");
-	/* The latest stays, whatever its size. */
+	/* The latest file is kept, whatever its size. */
 	put("0005.symbols", 2 * (off_t)SYMBOL_CACHE_BYTES_MAX, 4000000000);
 	store(id, 3, "x");
 	assert_true(is_there("0005.symbols"));

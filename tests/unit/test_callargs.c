@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One call as bytes in the target, and what a target may make of them. It is this program. */
+/*
+ * The bytes of one call in the target, and how a target may change them. This program is the
+ * target.
+ */
 #include "injector/tracee.h"
 
 #include <errno.h>
@@ -34,7 +37,7 @@ static int setup(void **state)
 	return t.mem < 0;
 }
 
-/* As the tracer writes it, with what the function returned. */
+/* Write the call to memory, as the tracer does. */
 static void build(struct call_args *a, const struct call *call, const char *path)
 {
 	struct err err = ERR_INIT;
@@ -82,7 +85,7 @@ static void test_read(void **state)
 	assert_int_equal(err.ids[0], ERROR_CALL_WITHOUT_RESULT);
 	assert_false(out.made);
 	returns(&a, 0);
-	/* However much it says that it wrote: so much was asked for. */
+	/* The target may claim any length; only the requested one counts. */
 	memset(place(&a, 2), 0xff, sizeof(uint64_t));
 	assert_int_equal(collect(&a, &call, &out, &go_on, &err), 0);
 	assert_true(out.made && go_on);
@@ -127,14 +130,14 @@ static void test_failure(void **state)
 	errno = EFAULT;
 	inj.cs.errno_offset = 0;
 	assert_int_equal(collect(&a, &call, &out, &go_on, &err), 0);
-	assert_int_equal(out.ret, ENOENT); /* an int: what lies above it is anything */
+	assert_int_equal(out.ret, ENOENT); /* an int: the upper half is undefined */
 	assert_true(out.made && !go_on);
 	call.flags = CALL_KEEP_GOING;
 	assert_int_equal(collect(&a, &call, &out, &go_on, &err), 0);
 	assert_true(go_on);
 }
 
-/* A text is where the target says: nowhere, where nothing is, and with no end. */
+/* The target supplies the address of a string. It may be null, unmapped, or lack a terminator. */
 static void test_text(void **state)
 {
 	static char endless[2 * TEXT_MAX];
@@ -174,7 +177,7 @@ static void test_text(void **state)
 	}
 }
 
-/* What is written: a value, a text by its pointer; and what is too long for either. */
+/* What is written: a value, or a pointer to a string. Both have a maximum length. */
 static void test_write(void **state)
 {
 	static char value[CALL_VALUE_MAX + 1], path[TEXT_MAX + 1];

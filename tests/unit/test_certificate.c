@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which files of TLS are read, when they are read again, and what is kept. */
+/* Which TLS files are read, when they are read again, and which credentials are kept. */
 #include "serve/certificate.h"
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ static void write_file(enum wire_pem which, const char *text)
 {
 	FILE *f;
 
-	unlink(paths[which]); /* a new one, whatever the clock says */
+	unlink(paths[which]); /* a new inode, whatever the clock says */
 	f = fopen(paths[which], "w");
 	assert_non_null(f);
 	fputs(text, f);
@@ -56,7 +56,7 @@ static int finish(void **state)
 	return 0;
 }
 
-/* What a front would get. */
+/* The credentials that a front would get. */
 static void assert_holds(int fd, const char *text)
 {
 	struct wire_credentials head;
@@ -96,7 +96,7 @@ static void test_renew(void **state)
 	(void)state;
 	assert_int_equal(renew(&id), 1);
 	assert_holds(c.offered, "certa key+ca+crl");
-	assert_int_equal(renew(&id), 0); /* the front has the word */
+	assert_int_equal(renew(&id), 0); /* no verdict from the front yet */
 	assert_int_equal(judged(WIRE_LOADED_GOOD, &id), 0);
 	assert_int_equal(c.offered, -1);
 	assert_holds(c.good, "certa key+ca+crl");
@@ -108,7 +108,7 @@ static void test_renew(void **state)
 	assert_int_equal(id, ERROR_OTHER_KEY);
 	assert_int_equal(c.offered, -1);
 	assert_holds(c.good, "certa key+ca+crl");
-	assert_int_equal(renew(&id), 0); /* that was said once */
+	assert_int_equal(renew(&id), 0); /* already reported */
 	write_file(WIRE_PEM_CERTIFICATE, "new ");
 	assert_int_equal(renew(&id), 1);
 	assert_int_equal(judged(WIRE_LOADED_EXPIRED, &id), 1);
@@ -126,7 +126,7 @@ static void test_restart(void **state)
 	enum error id;
 
 	(void)state;
-	certificate_restart(&c); /* the first one has been offered to nobody yet */
+	certificate_restart(&c); /* nothing has been offered yet */
 	assert_int_equal(renew(&id), 1);
 	certificate_restart(&c);
 	assert_holds(c.offered, "certa key+ca+crl");
@@ -136,7 +136,7 @@ static void test_restart(void **state)
 	certificate_restart(&c);
 	assert_holds(c.offered, "certa key+ca+crl");
 	assert_int_equal(judged(WIRE_LOADED_GOOD, &id), 0);
-	assert_int_equal(renew(&id), 1); /* what nobody judged is read again */
+	assert_int_equal(renew(&id), 1); /* never judged, so read again */
 	assert_holds(c.offered, "certother+ca+crl");
 	certificate_withdraw(&c);
 	assert_int_equal(c.offered, -1);
@@ -158,7 +158,7 @@ static void test_unreadable(void **state)
 	assert_holds(c.offered, "certa key+ca+crl");
 }
 
-/* Of each file: a mode, and what is said of it. */
+/* Each file with a mode, and the expected error. */
 static void test_modes(void **state)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void test_kinds(void **state)
 	assert_int_equal(id, ERROR_PEM_TOO_LONG);
 }
 
-/* Nothing in a file is not the same as no file. */
+/* An empty file is not the same as a missing option. */
 static void test_empty(void **state)
 {
 	static const enum error none[WIRE_PEMS] = { ERROR_NO_CERTIFICATE, ERROR_NO_KEY,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process's control groups, as read from /proc and from the files of a group. */
+/* The control groups of a process, as read from /proc and from the files of a group. */
 #include "process/cgroup.h"
 
 #include "process/hierarchy.h"
@@ -18,7 +18,7 @@
 #define M M2 "/"
 #define LONG_SIZE 6000
 
-static const char *told; /* what /proc/PID/cgroup holds */
+static const char *told; /* contents of /proc/PID/cgroup */
 
 void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size);
 void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size)
@@ -27,7 +27,7 @@ void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size)
 	snprintf(buf, size, "%s", told);
 }
 
-/* What is mounted, all of it: version 2, and two of version 1. */
+/* All mounted hierarchies: version 2, and two of version 1. */
 static struct hierarchies here;
 
 const struct hierarchies *__wrap_hierarchies_here(void);
@@ -84,14 +84,16 @@ static void test_each(void **state)
 		{ "4:memory:/a\n", M "memory/a " M "memory " },
 		{ "4:cpu,memory:/a\n3:cpuset:/b\n", M "memory/a " M "memory " },
 		{ "0::/..a/b..\n", M "..a/b.. " M "..a /sys/fs/cgroup " },
-		/* Of a version 1 that has another controller, or one that begins like it. */
+		/*
+		 * Version 1 hierarchies with other controllers, some of them with a similar name.
+		 */
 		{ "4:memoryx,xmemory:/a\n", "" },
 		{ "1:name=memory:/a\n", "" },
-		/* No group of ours: above the root of a namespace. */
+		/* Not a group that we can reach, such as one above the root of a namespace. */
 		{ "0::/../a\n", "" },
 		{ "0::/a/..\n", "" },
 		{ "0::a\n", "" },
-		/* No lines of that form. */
+		/* Malformed lines. */
 		{ "0\n", "" },
 		{ "0:\n", "" },
 		{ "\n\n", "" },
@@ -103,7 +105,7 @@ static void test_each(void **state)
 		sees(cases[i].text, cases[i].folders);
 }
 
-/* What has no room is left out: the beginning of a name is another group's. */
+/* A name that does not fit is skipped: its beginning would name another group. */
 static void test_long(void **state)
 {
 	static char name[LONG_SIZE + 1], text[LONG_SIZE + 64];
@@ -160,7 +162,10 @@ static void test_keyed(void **state)
 	assert_false(cgroup_keyed(folder, "missing", "file", &number));
 }
 
-/* Are all groups seen that may have a limit? These are made: only the folders above are there. */
+/*
+ * Are all groups visible that may have a limit? These are made up: only the folders above them
+ * exist.
+ */
 static bool sees_all(const char *text, bool whole)
 {
 	char seen[4096] = "";
@@ -180,12 +185,15 @@ static void test_sees_all(void **state)
 		{ "0::/\n", true },
 		{ "0::/no-such-group\n", false },
 		{ "0::/../a\n", false },
-		/* Version 1 has the controller: what is beside it does not count. */
+		/*
+		 * Version 1 takes precedence if it has the controller; other hierarchies do not
+		 * count.
+		 */
 		{ "4:memory:/\n0::/../a\n", true },
 		{ "4:memory:/../a\n0::/\n", false },
 		{ "0::/\n4:memory:/../a\n", false },
 		{ "4:pids:/../a\n0::/\n", true },
-		/* There are no control groups. */
+		/* No control groups. */
 		{ "", true },
 	};
 
@@ -222,7 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),	 cmocka_unit_test(test_long),
-		cmocka_unit_test(test_sees_all), /* these two change what is mounted */
+		cmocka_unit_test(test_sees_all), /* changes the mounts, as test_shown expects */
 		cmocka_unit_test(test_shown),	 cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_keyed),
 	};

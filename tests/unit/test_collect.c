@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the profile of `sample` says, read as jeprof reads it. */
+/* The profile that `sample` writes, read as jeprof reads it. */
 #include "ops/sample/collect.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,7 @@
 enum { ASK_BEGIN, ASK_COUNTS, ASK_LIVE };
 
 static void *state;
-static struct heap_object *object; /* some 16 KiB */
+static struct heap_object *object; /* about 16 KiB */
 
 static int set_up(void **unused)
 {
@@ -73,7 +73,7 @@ static void add_stack(const uint64_t *addrs, size_t depth)
 	assert_int_equal(sample_collector_kind.add(state, object, addrs, depth, &err), 0);
 }
 
-/* Weights as the block makes them. */
+/* Weights as computed by the block. */
 static void add(uint64_t id, uint64_t size, uint64_t site, uint64_t time_ns)
 {
 	object->id = id;
@@ -109,7 +109,7 @@ static char *write_profile(const struct sample_write *how, struct sampled *got)
 	return text;
 }
 
-/* Of the stack that begins so; "" is the total. */
+/* The counts of the stack whose text begins with `stack`; "" gives the total. */
 static struct line find_line(const char *profile, const char *stack)
 {
 	const char *at = strstr(profile, stack);
@@ -137,7 +137,7 @@ static void is_within(double got, double wanted, double part)
 
 static void test_usable_size(void **unused)
 {
-	/* "bin" and "large" of malloc_stats_print(3), 5.2.1, 5.3.0 and 5.3.1 */
+	/* "bin" and "large" as printed by malloc_stats_print(3) of 5.2.1, 5.3.0 and 5.3.1 */
 	static const uint64_t classes[] = {
 		8,	 16,	  32,	   48,	    64,	     80,      96,      112,	128,
 		160,	 192,	  224,	   256,	    320,     384,     448,     512,	640,
@@ -161,7 +161,7 @@ static void test_usable_size(void **unused)
 	assert_int_equal(sample_usable_size((UINT64_C(1) << 46) + 1), UINT64_C(5) << 44);
 }
 
-/* What makes no sense is no sample. */
+/* Samples with impossible values are rejected. */
 static void test_nonsense(void **unused)
 {
 	const struct heap_object good = { .id = 1, .size = 100, .bytes = 1000 };
@@ -180,7 +180,10 @@ static void test_nonsense(void **unused)
 	assert_int_equal(ask((const uint64_t[]){ ASK_LIVE, 1000, 1 }, 3), 0);
 }
 
-/* Sites of objects much smaller than the rate, about as large, and larger; half of them live. */
+/*
+ * Sites with objects much smaller than the rate, about as large, and larger. Half of the objects
+ * live.
+ */
 static void test_counts_give_weights_back(void **unused)
 {
 	static const uint64_t sizes[SITES] = { 100, 50000, RATE, 40 * RATE };
@@ -217,7 +220,10 @@ static void test_counts_give_weights_back(void **unused)
 	is_within((double)got.live_bytes, all / 2, 0.0001);
 }
 
-/* A sample counts as 1.45 where 48 bytes are taken for 33: on average, of stacks with one each. */
+/*
+ * A 33-byte object takes 48 bytes, so its sample counts as 1.45. This holds on average, over stacks
+ * with one sample each.
+ */
 static void test_single_samples(void **unused)
 {
 	const struct sample_write how = { .sample_bytes = RATE, .end_ns = 10 * S };
@@ -237,7 +243,7 @@ static void test_single_samples(void **unused)
 	is_within(scale(l.live_n, l.live_bytes), (double)got.live_bytes, 0.01);
 }
 
-/* One site of many sizes: one mean is all that a profile can say, and its total is right. */
+/* One site with many sizes: a profile can only express their mean, and its total is correct. */
 static void test_sizes_of_all_kinds(void **unused)
 {
 	const struct sample_write how = { .sample_bytes = RATE, .end_ns = 10 * S };
@@ -274,9 +280,9 @@ static void test_ages(void **unused)
 		add(id, 40 * RATE, 0, id * S);
 		lives(id);
 	}
-	add(10, 40 * RATE, 0, 11 * S); /* behind the end: it is new */
+	add(10, 40 * RATE, 0, 11 * S); /* after the end: counts as new */
 	lives(10);
-	lives(11); /* which there is not */
+	lives(11); /* no such sample */
 	lives(0);
 	profile = write_profile(&all, &got);
 	assert_int_equal(got.live_samples, 10);
@@ -296,7 +302,7 @@ static void test_ages(void **unused)
 	assert_int_equal(find_line(aged, "@ 0x1000").n, 9);
 }
 
-/* The block's own frames are nobody's calls. */
+/* Innermost frames in the block itself are dropped. */
 static void test_own_frames(void **unused)
 {
 	const struct sample_write how = { .sample_bytes = RATE };
@@ -312,7 +318,7 @@ static void test_own_frames(void **unused)
 	add_stack((const uint64_t[]){ BASE + SAMPLER_STATE, 0x5000 }, 2);
 	profile = write_profile(&how, &got);
 	find_line(profile, "@ 0x5000 0x7f0000000200\n");
-	find_line(profile, "@ 0x7f0000005fff\n"); /* one is left */
+	find_line(profile, "@ 0x7f0000005fff\n"); /* the last one is kept */
 	find_line(profile, "@ 0x7f0000006000 0x5000\n");
 	assert_int_equal(got.stacks, 3);
 }
@@ -330,7 +336,7 @@ static void test_nothing(void **unused)
 	assert_int_equal(got.samples, 0);
 }
 
-/* Without a block: the rate is what the samples show, and sizes are as requested. */
+/* Without a block, the rate is derived from the samples, and sizes are as requested. */
 static void test_emitter(void **unused)
 {
 	static const uint64_t sizes[] = { UINT64_C(64) << 20, UINT64_C(4) << 20, 1000, 33 };
@@ -348,10 +354,10 @@ static void test_emitter(void **unused)
 	l = find_line(profile + strlen(profile) + 1, "@ 0x1003");
 	assert_int_equal(l.n, 1);
 	assert_int_equal(l.bytes, 33);
-	assert_int_equal(got.live_bytes, 524304); /* R + S / 2 */
+	assert_int_equal(got.live_bytes, 524304); /* rate + size / 2 */
 }
 
-/* All are larger than their rate: each stands for itself. */
+/* All objects are larger than their rate, so each sample counts once. */
 static void test_emitter_of_large_ones(void **unused)
 {
 	const struct sample_write how = { .end_ns = S };

@@ -28,7 +28,7 @@ static struct profile parsed(const char *text, bool by_thread)
 	"\nMAPPED_LIBRARIES:\n" program " r-xp 1000 0:0 1 /bin/prog\n" library \
 	" r-xp 0 0:0 2 /lib/lib.so\n"
 
-/* The same program at two places, with its library at two places. */
+/* The same program and library, at different addresses. */
 static const char here[] = HEAD "2: 20 [4: 40] @ 0x401100 0x7001010\n"
 				"1: 8 [0: 0] @ 0x401100\n" MAPS("401000-402000", "7001000-7002000");
 static const char there[] =
@@ -76,7 +76,7 @@ static void test_subtract(void **state)
 	profile_fini(&q);
 }
 
-/* The variance of a difference is the sum of both. */
+/* The variance of a difference is the sum of both variances. */
 static void test_variance(void **state)
 {
 	static const char text[] = "heap_v2/1024\n@ 0x1\n t*: 4: 64 [0: 0]\n";
@@ -118,7 +118,9 @@ static void test_refused(void **state)
 	profile_fini(&q);
 }
 
-/* A build id that only one profile has is not known of both: the library may have been replaced. */
+/*
+ * A build id that only one profile has does not apply to both: the library may have been replaced.
+ */
 static void test_one_build_id(void **state)
 {
 	static const char id[] = "# build-id 7001000-7002000 aa\n";
@@ -142,7 +144,7 @@ static void test_one_build_id(void **state)
 	}
 }
 
-/* A library of the other one alone, where this one has another: it gets a place of its own. */
+/* A library that only the other profile has, at addresses that are taken here, is moved. */
 static void test_in_the_way(void **state)
 {
 	static const char text[] = HEAD
@@ -205,7 +207,7 @@ static void test_names(void **state)
 	profile_fini(&q);
 }
 
-/* What is allocated and what is in use are no sum and no difference, whichever comes first. */
+/* Memory allocated and memory in use cannot be added or subtracted, in either order. */
 static void test_counts(void **state)
 {
 	static const char held[] = "heap_v2/1\n@ 0x1\n t*: 1: 64 [1: 64]\n\nMAPPED_LIBRARIES:\n";
@@ -223,7 +225,7 @@ static void test_counts(void **state)
 	assert_int_equal(p.n_stacks, 1);
 	assert_false(q.difference);
 	profile_fini(&p);
-	/* An empty one becomes what is added to it. */
+	/* An empty profile becomes a copy of the first one that is added to it. */
 	p = parsed(allocated, false);
 	both = parsed("heap_v2/1\n", false);
 	both.period = 0;
@@ -233,7 +235,7 @@ static void test_counts(void **state)
 	assert_true(both.stacks[0].value[PROFILE_ALLOC_SPACE] == 128);
 	assert_true(both.stacks[0].variance[PROFILE_ALLOC_SPACE] == 128 * 16);
 	assert_false(both.rates_differ);
-	/* Of samples there are bytes alone where they come from pprof's format. */
+	/* Profiles in pprof's format only have the bytes of their samples. */
 	both.stacks[0].sampled[PROFILE_ALLOC_OBJECTS] = -1;
 	profile_drop_negative(&both);
 	assert_true(both.stacks[0].sampled[PROFILE_ALLOC_OBJECTS] == 0);
@@ -245,7 +247,7 @@ static void test_counts(void **state)
 
 #define NAMED(name) "--- symbol\n0x4010ff " name "\n---\n--- heap\n"
 
-/* Of two builds that nothing else tells apart: one address, two functions. */
+/* Two builds that differ only in a name: one address, two functions. */
 static void test_two_functions(void **state)
 {
 	static const struct {
@@ -278,7 +280,7 @@ static void test_two_functions(void **state)
 	}
 }
 
-/* What is known of the files, the time and the rates of both. */
+/* What a merged profile knows about the files, the time and the rates of both. */
 static void test_both(void **state)
 {
 	struct profile p = parsed(here, false), q = parsed(there, false);
@@ -307,7 +309,7 @@ static void test_both(void **state)
 	profile_fini(&q);
 }
 
-/* There is no place for the last mapping: nothing is as if the others had been added. */
+/* There is no room for the last mapping: the merge fails and changes nothing. */
 static void test_no_place(void **state)
 {
 	static const char huge[] =
@@ -332,7 +334,7 @@ static void test_no_place(void **state)
 	profile_fini(&q);
 }
 
-/* They outlive the profile that they are of. */
+/* The facts outlive the profile that they were copied from. */
 static void test_facts(void **state)
 {
 	char text[sizeof(here) + 128];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Random profiles of one program, each with its images elsewhere, added up and subtracted: against
- * sums of what was written.
+ * Random profiles of one program, each with its images at other addresses, are added and
+ * subtracted. The results are compared with sums of the values written.
  */
 #include "profile/combine.h"
 
@@ -23,7 +23,7 @@
 #define DEPTH 5
 #define PROFILES 4
 
-/* Calls that any profile may have; image IMAGES: outside of all. */
+/* Calls that any profile may have. Image number IMAGES is an address outside all images. */
 struct call {
 	unsigned int image, offset;
 };
@@ -37,11 +37,11 @@ static unsigned int below(unsigned int n)
 }
 
 struct wanted {
-	double value[STACKS]; /* bytes in use; objects are as many */
+	double value[STACKS]; /* bytes in use, and also the number of objects */
 	bool any[STACKS];
 };
 
-/* A profile with some of the stacks, of which the bytes are added to `w`, times `sign`. */
+/* A profile with some of the stacks. Their bytes, times `sign`, are added to `w`. */
 static struct profile random_profile(struct wanted *w, double sign)
 {
 	uint64_t base[IMAGES + 1] = { 0 };
@@ -118,7 +118,7 @@ static void check(const struct profile *p, const struct wanted *w)
 	assert_int_equal(p->n_stacks, n);
 }
 
-/* In whatever order, and one of them subtracted again. */
+/* In any order, and with one of them subtracted again. */
 static void test_sums(void **state)
 {
 	(void)state;

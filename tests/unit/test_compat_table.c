@@ -37,13 +37,13 @@ static void test_table(void **state)
 	check("main;work 3145728\nmain 1048576\n", "Total: 4.0 MB\n"
 						   "     3.0  75.0%  75.0%      3.0  75.0% work\n"
 						   "     1.0  25.0% 100.0%      4.0 100.0% main\n");
-	/* A recursion counts once, and a name may have spaces. */
+	/* A recursive function counts once per stack, and a name may contain spaces. */
 	check("f(int, char);g;f(int, char) 2097152\n? 2097152",
 	      "Total: 4.0 MB\n"
 	      "     2.0  50.0%  50.0%      2.0  50.0% f(int, char)\n"
 	      "     2.0  50.0% 100.0%      2.0  50.0% ?\n"
 	      "     0.0   0.0% 100.0%      2.0  50.0% g\n");
-	/* What is no line of it does no harm. */
+	/* Malformed lines are harmless. */
 	check("main\n\n;; 1\nx 1048576\n", "Total: 1.0 MB\n"
 					   "     1.0 100.0% 100.0%      1.0 100.0% x\n"
 					   "     0.0   0.0% 100.0%      0.0   0.0% \n");
