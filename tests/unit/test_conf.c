@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Strings as each version reads them, from its source. tests/gate/conf.t asks
- * the versions that can be had the same, and more.
+ * How each version of jemalloc reads a string, according to its source. tests/gate/conf.t runs
+ * these cases and more with the versions that are available.
  */
 #include "jemalloc/conf_lint.h"
 
@@ -62,7 +62,10 @@ static const struct expected table[] = {
 	{ "lg_prof_interval:64", V(5, 3, 0),
 	  "opt.prof false; lg_prof_interval ignored (Out-of-range conf value)" },
 
-	/* Numbers with other bases, signs and blanks; what overflows, and what only seems to. */
+	/*
+	 * Numbers with other bases, signs and blanks; values that overflow, and ones that only seem
+	 * to.
+	 */
 	{ "lg_prof_sample:077", V(5, 3, 0), "opt.prof false" },
 	{ "lg_prof_sample:0777", V(5, 3, 0), "opt.prof false; lg_prof_sample:63" },
 	{ "lg_prof_sample:\t+19", V(5, 3, 0), "opt.prof false" },
@@ -114,7 +117,10 @@ static const struct expected table[] = {
 	{ "narenas_ratio:1.", V(5, 3, 0),
 	  "opt.prof false; narenas_ratio ignored (Invalid conf value)" },
 
-	/* abort_conf: nothing before 5.0, at once in 5.0, at the end of a source later. */
+	/*
+	 * abort_conf: unknown before 5.0, takes effect at once in 5.0, and at the end of a source
+	 * later.
+	 */
 	{ "abort_conf:true,x:1", V(4, 5, 0),
 	  "opt.prof false; abort_conf ignored (Invalid conf pair); x ignored (Invalid conf pair)" },
 	{ "abort_conf:true,x:1", V(5, 0, 1),
@@ -148,7 +154,7 @@ static void reads_as_each_version_does(void **state)
 	}
 }
 
-/* What is said of a string: a level, a piece of the text, a piece of the fix. */
+/* What is reported about a string: the level, a part of the text, and a part of the fix. */
 struct said {
 	const char *text;
 	int version;
@@ -229,7 +235,7 @@ static void says_what_is_wrong(void **state)
 	}
 }
 
-/* What is recommended everywhere must not be found fault with. */
+/* Strings that are recommended everywhere must not cause errors or warnings. */
 static void good_strings_are_good(void **state)
 {
 	static const char *const good[] = {
@@ -284,7 +290,7 @@ static void more_findings_than_room(void **state)
 	assert_true(lint.dropped >= CONF_FINDINGS_MAX);
 }
 
-/* Each row's name is one that jemalloc can read, rows of one name do not overlap. */
+/* Each name is one that jemalloc can read, and rows with the same name do not overlap. */
 static void the_table_is_sound(void **state)
 {
 	(void)state;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a tracer that was taken over may do to others: each deed without the filter, and with it. */
+/*
+ * What a compromised tracer can do to other processes: each action without the filter, and with it.
+ */
 #include "injector/confine.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@
 static int sockets[2];
 static int word = 1;
 
-/* Deeds, on the process `pid`: -1 with errno. */
+/* Actions on the process `pid`. They return -1 and set errno on failure. */
 
 static long trace_as_before(pid_t pid)
 {
@@ -39,7 +41,7 @@ static long be_traced(pid_t pid)
 	return ptrace(PTRACE_TRACEME, 0, 0, 0);
 }
 
-/* Of a process that is stopped for us, which the filter allows. */
+/* Stop the process, which the filter allows. */
 static long stop(pid_t pid)
 {
 	int status;
@@ -134,7 +136,7 @@ static long be_parent(pid_t pid)
 	return child < 0 ? -1 : 0;
 }
 
-/* Ends with its parent. */
+/* The victim is killed when its parent exits. */
 static pid_t make_victim(void)
 {
 	char ready = 0;
@@ -153,7 +155,7 @@ static pid_t make_victim(void)
 	return read(pipe_fds[0], &ready, 1) == 1 ? pid : -1;
 }
 
-/* Whoever does the deed ends with errno. */
+/* A child performs the action, and exits with errno. */
 static int done(long (*deed)(pid_t pid), bool confined)
 {
 	struct err err = ERR_INIT;
@@ -187,7 +189,7 @@ static void test_deeds(void **state)
 	}
 }
 
-/* The tracer's own work, and an option that would end the target with the tracer. */
+/* The tracer's own work is allowed. An option that would kill the target with the tracer is not. */
 static void test_stop(void **state)
 {
 	(void)state;

@@ -34,7 +34,7 @@
 static int secret = 4711;
 static uid_t caller;
 
-/* Run `fn` confined, and have its one answer. */
+/* Run `fn` confined, and receive its only answer. */
 static int ask_once(struct confined *c, confined_fn *fn, void *ctx,
 		    const struct door_policy *policy, unsigned int timeout_ms, struct unpack *u,
 		    int *fd, struct err *err)
@@ -94,7 +94,7 @@ static void test_echo(void **state)
 		close(fd);
 		free(text);
 	}
-	/* More than was asked for is no answer. */
+	/* An answer longer than the limit is rejected. */
 	assert_int_equal(confined_ask(&c, &p, -1, &err), 0);
 	assert_int_equal(confined_answer(&c, PATIENCE_MS, 100, &u, &fd, &err), -1);
 	assert_int_equal(err.code, ERR_FAILED);
@@ -129,7 +129,7 @@ static void test_error(void **state)
 	confined_end(&c);
 }
 
-/* --- an end that is none of its own --- */
+/* --- abnormal ends --- */
 
 static void crash(void *ctx)
 {
@@ -155,8 +155,8 @@ static void test_crash(void **state)
 	confined_end(&c);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory alone is beyond the limit */
-/* A signal does not tell damaged data from memory that ran out under a limit: both are named. */
+#ifndef __SANITIZE_ADDRESS__ /* its shadow memory exceeds the limit */
+/* A signal may be due to damaged data or to a memory limit, so the fix mentions both. */
 static void test_crash_under_limits(void **state)
 {
 	struct confined c = CONFINED_INIT;
@@ -202,7 +202,9 @@ static void test_deadline(void **state)
 	assert_true(kill(child, 0) && errno == ESRCH);
 }
 
-/* By SIGKILL the kernel ends who uses too much: nothing is said of data. */
+/*
+ * The kernel kills a process that uses too much memory, so the fix does not mention damaged data.
+ */
 static void test_kill(void **state)
 {
 	const struct confined_options options = { .what = "test it" };
@@ -219,7 +221,7 @@ static void test_kill(void **state)
 	confined_end(&c);
 }
 
-/* --- what it may not do --- */
+/* --- restrictions --- */
 
 static bool has_no_capability(void)
 {
@@ -235,7 +237,7 @@ static bool has_no_capability(void)
 	       strstr(text, "Seccomp:\t2");
 }
 
-/* Of all commands of fcntl(2) those alone that are about a descriptor of its own. */
+/* Only the commands of fcntl(2) that concern the process's own descriptors are allowed. */
 static bool has_few_commands(void)
 {
 	for (int cmd = 0; cmd < 2048; cmd++) {
@@ -250,13 +252,13 @@ static bool has_few_commands(void)
 	return true;
 }
 
-/* One that nobody else has, where root may take it. */
+/* If started by root, it has a user that no other process has. */
 static bool has_own_user(void)
 {
 	return geteuid() == (caller ? caller : FENCE_USER_FIRST + (uid_t)getpid());
 }
 
-/* Each line that is not as it should be is named in the answer. */
+/* The answer lists the restrictions that are not in effect. */
 static void try_all(void *ctx)
 {
 	char name[] = "true", *const argv[] = { name, NULL };
@@ -333,7 +335,7 @@ static void test_memory(void **state)
 	confined_end(&c);
 }
 
-/* --- what is opened for it --- */
+/* --- files that are opened for it --- */
 
 static int errno_of(int fd)
 {
@@ -403,7 +405,10 @@ static void assert_sources(char *folder, bool sources, const int *expected)
 	confined_end(&c);
 }
 
-/* Text is opened for who shows it alone, and what it is called counts where a link leads to. */
+/*
+ * Text files are only opened if the policy allows sources. For a link, the name of its target
+ * counts.
+ */
 static void test_door_sources(void **state)
 {
 	static const int with[] = { 0, ENOEXEC, ENOEXEC, EXDEV, EINVAL };
@@ -448,7 +453,7 @@ static void test_door(void **state)
 	confined_end(&c);
 }
 
-/* Two at a time: one that is mapped is in use, too. */
+/* At most two at a time. A file that is only mapped counts as in use. */
 static void borrow(void *ctx)
 {
 	int a = door_temporary(), b = door_temporary();
@@ -514,7 +519,9 @@ static void test_room(void **state)
 	assert_lends(0, EPERM);
 }
 
-/* Whatever it writes to: a temporary file, a memory file of its own, one that it was given. */
+/*
+ * The limit applies to a temporary file, to its own memory file, and to a file that it was given.
+ */
 static void write_much(void *ctx)
 {
 	const int fds[] = { door_temporary(), memfd_create("test", MFD_CLOEXEC), *(int *)ctx };
@@ -585,7 +592,7 @@ static void assert_opens(const struct door_policy *policy, uint64_t expected)
 	confined_end(&c);
 }
 
-/* Another process has been given the id of the one that was looked at: as if it were this one's. */
+/* The process that was examined has ended, and its id is in use again: here by this process. */
 static void test_other(void **state)
 {
 	struct door_policy policy = { .pid = getpid() };
@@ -599,7 +606,7 @@ static void test_other(void **state)
 	assert_int_equal(waitpid(ended, NULL, 0), ended);
 	assert_opens(&policy, ENOENT);
 	close(policy.pidfd);
-	policy.pidfd = 0; /* the control: the id alone */
+	policy.pidfd = 0; /* control: only the id */
 	assert_opens(&policy, 0);
 }
 
@@ -617,7 +624,7 @@ static void open_only(void *ctx)
 	pack_fini(&p);
 }
 
-/* With a handle the only file of a process is that one, whatever is asked for. */
+/* With a handle, that file is the only one of the process that is opened, whatever is requested. */
 static void test_handle(void **state)
 {
 	int handle = open("/bin/true", O_PATH | O_CLOEXEC);
@@ -637,7 +644,7 @@ static void test_handle(void **state)
 	close(handle);
 }
 
-/* A descriptor that was handed over is used once; the opener is not asked for it. */
+/* A descriptor that was handed over is used once, without asking the opener. */
 static void use_given(void *ctx)
 {
 	struct pack p = { 0 };
@@ -676,7 +683,7 @@ static void test_given(void **state)
 	close(fd);
 }
 
-/* More than there is room for is asked for, among it what fails: that is asked for again. */
+/* Requests more files ahead than there is room for. One of them fails, and is requested again. */
 static void use_ahead(void *ctx)
 {
 	pid_t pid = *(pid_t *)ctx;
@@ -689,7 +696,7 @@ static void use_ahead(void *ctx)
 	pack_u64(&p, door_proc(pid, 0, "maps") >= 0);
 	confined_reply(false, NULL, &p, -1);
 	p.len = 0;
-	/* The process is gone by now: what can be had was opened before. */
+	/* The process has ended by now: only files that were opened before are available. */
 	if (!confined_next(&u, NULL))
 		return;
 	pack_u64(&p, errno_of(door_proc_file(pid, "exe", UINT64_MAX)) == 0);
@@ -727,7 +734,7 @@ static void test_ahead(void **state)
 	confined_end(&c);
 }
 
-/* Who is to end early waits for no answer: not of this child, and not of one in its place. */
+/* A stop request ends the wait for an answer, also of the next child. */
 static void test_stop(void **state)
 {
 	const struct confined_options options = { .what = "echo" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the text of /proc/PID/cgroup tells: container and control group. */
+/* Container and control groups, as parsed from the text of /proc/PID/cgroup. */
 #include "ops/target/container.h"
 
 #include "process/proc.h"
@@ -66,10 +66,10 @@ static void test_container(void **state)
 	assert_true(container_matches(nested, "abcd", id));
 	assert_string_equal(id, "ab" ID2);
 	assert_true(container_matches(nested, ID, id));
-	assert_false(container_matches(nested, "80f", id));	       /* too short to mean it */
-	assert_false(container_matches(nested, "0f5e", id));	       /* within one */
-	assert_false(container_matches(nested, "80f5x", id));	       /* no digits */
-	assert_false(container_matches(nested, ID "0", id));	       /* longer than any */
+	assert_false(container_matches(nested, "80f", id));	       /* too short */
+	assert_false(container_matches(nested, "0f5e", id));	       /* inside an id */
+	assert_false(container_matches(nested, "80f5x", id));	       /* not hexadecimal */
+	assert_false(container_matches(nested, ID "0", id));	       /* longer than an id */
 	assert_false(container_matches("0::/80f5ef0b\n", "80f5", id)); /* a group of that name */
 	assert_true(cgroup_holds(nested, "80f5"));
 	assert_true(cgroup_holds("0::/lxc.payload.web/init.scope\n", "web"));
@@ -98,11 +98,11 @@ static void test_unit(void **state)
 #define HASH "d2e1f00f1e2d3c4b5a69788796a5b4c3"
 #define SLICES "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/"
 
-/* What the runtimes call their groups; of each its container, pod, unit and service. */
+/* The names of groups made by runtimes, each with its container, pod, unit and service. */
 static const struct {
 	const char *cgroup, *id, *container, *pod, *qos, *unit, *service;
 } rows[] = {
-	/* Kubernetes, driver systemd */
+	/* Kubernetes, systemd driver */
 	{ "0::" SLICES "cri-containerd-" ID ".scope\n", ID, "80f5ef0b12bc", UID, "Burstable",
 	  "cri-containerd-" ID ".scope", "" },
 	{ "0::" SLICES "crio-" ID ".scope/container\n", ID, "80f5ef0b12bc", UID, "Burstable",
@@ -111,10 +111,10 @@ static const struct {
 	  "Burstable", "docker-" ID ".scope", "" },
 	{ "0::/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope\n", ID, "80f5ef0b12bc",
 	  UID, "Guaranteed", "crio-" ID ".scope", "" },
-	/* what watches it; a pod of its own */
+	/* the monitor of a container: in the pod, but in no container */
 	{ "0::" SLICES "crio-conmon-" ID ".scope\n", "", "", UID, "Burstable",
 	  "crio-conmon-" ID ".scope", "" },
-	/* driver cgroupfs */
+	/* cgroupfs driver */
 	{ "0::/kubepods/besteffort/pod" UID "/" ID "\n", ID, "80f5ef0b12bc", UID, "BestEffort", "",
 	  "" },
 	{ "4:memory:/kubepods/pod" UID "/" ID "\n1:name=systemd:/kubepods/pod" UID "/" ID
@@ -122,21 +122,21 @@ static const struct {
 	  ID, "80f5ef0b12bc", UID, "Guaranteed", "containerd.service", "" },
 	{ "0::/kubepods/burstable/pod" HASH "/" ID "\n", ID, "80f5ef0b12bc", HASH, "Burstable", "",
 	  "" },
-	/* containerd that does not know which driver it is */
+	/* containerd configured for the other driver */
 	{ "0::/system.slice/containerd.service/kubepods-burstable-pod" UID_
 	  ".slice:cri-containerd:" ID "\n",
 	  ID, "80f5ef0b12bc", UID, "Burstable", "containerd.service", "" },
-	/* kind: nodes are containers */
+	/* kind: its nodes are containers */
 	{ "0::/docker/ab" ID2
 	  "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
 	  "kubelet-kubepods-besteffort-pod" UID_ ".slice/cri-containerd-" ID ".scope\n",
 	  ID, "80f5ef0b12bc", UID, "BestEffort", "cri-containerd-" ID ".scope", "" },
 	{ "0::/kubelet/kubepods/burstable/pod" UID "/" ID "\n", ID, "80f5ef0b12bc", UID,
 	  "Burstable", "", "" },
-	/* from another namespace of control groups */
+	/* seen from another cgroup namespace */
 	{ "0::/../../kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope\n", ID,
 	  "80f5ef0b12bc", UID, "Burstable", "cri-containerd-" ID ".scope", "" },
-	/* Docker, Podman, the latter's pods, and of a user */
+	/* Docker, Podman, Podman's pods, and a user's containers */
 	{ "0::/system.slice/docker-" ID ".scope\n", ID, "80f5ef0b12bc", "", NULL,
 	  "docker-" ID ".scope", "" },
 	{ "0::/docker/" ID "\n", ID, "80f5ef0b12bc", "", NULL, "", "" },
@@ -155,7 +155,7 @@ static const struct {
 	{ "0::/ecs/shop/" HASH "-\n", "", "", "", NULL, "", "" },
 	{ "0::/ecs/shop/" HASH "-12x\n", "", "", "", NULL, "", "" },
 	{ "0::/ecs/shop/" HASH "-12345678901234567890123456789012\n", "", "", "", NULL, "", "" },
-	/* machines */
+	/* machines of systemd and LXC */
 	{ "0::/machine.slice/machine-my\\x2dweb.scope\n", "", "my-web", "", NULL,
 	  "machine-my\\x2dweb.scope", "" },
 	{ "0::/machine.slice/systemd-nspawn@web.service/payload\n", "", "web", "", NULL,
@@ -163,7 +163,7 @@ static const struct {
 	{ "0::/lxc.payload.web/system.slice/nginx.service\n", "", "web", "", NULL, "nginx.service",
 	  "nginx.service" },
 	{ "0::/lxc/web\n", "", "web", "", NULL, "", "" },
-	/* systemd: the system's, within a container, and a user's */
+	/* systemd: the system's units, units in a container, and a user's units */
 	{ "0::/system.slice/my\\x2dshop.service/worker\n", "", "", "", NULL, "my\\x2dshop.service",
 	  "my-shop.service" },
 	{ "0::/system.slice/system-redis.slice/redis@6379.service\n", "", "", "", NULL,
@@ -207,19 +207,19 @@ static void assert_service(const char *cgroup, const char *wanted)
 	assert_string_equal(name, wanted);
 }
 
-/* What is no name of that kind is none, and what would be printed otherwise than it is stays. */
+/* Invalid names are rejected, and escapes of unprintable characters are kept. */
 static void test_names(void **state)
 {
 	char uid[POD_UID_LEN + 1];
 	const char *qos;
 
 	(void)state;
-	assert_false(pod_parse("0::/pod" UID "/" ID "\n", uid, &qos)); /* of no kubelet */
+	assert_false(pod_parse("0::/pod" UID "/" ID "\n", uid, &qos)); /* not kubelet's */
 	assert_false(pod_parse("0::/kubepods/xpod" UID "\n", uid, &qos));
 	assert_false(pod_parse("0::/kubepods/pod" UID "0\n", uid, &qos));
 	assert_false(pod_parse("0::/kubepods/pod" HASH "0\n", uid, &qos));
 	assert_false(pod_parse("0::/kubepods/pod0f1e2d3c-4b5a\n", uid, &qos));
-	assert_false(pod_parse("0::/kubepods\n1:x:/pod" UID "\n", uid, &qos)); /* another line */
+	assert_false(pod_parse("0::/kubepods\n1:x:/pod" UID "\n", uid, &qos)); /* on another line */
 	assert_string_equal(uid, "");
 	assert_null(qos);
 	assert_service("0::/a\\x0a.service\n", "a\\x0a.service");
@@ -227,7 +227,7 @@ static void test_names(void **state)
 	assert_service("0::/a\\x7f.service\n", "a\\x7f.service");
 	assert_service("0::/a\\xff.service\n", "a\\xff.service");
 	assert_service("0::/a\\x2.service\n", "a\\x2.service");
-	assert_service("0::/a\\x5cx2d.service\n", "a\\x2d.service"); /* once */
+	assert_service("0::/a\\x5cx2d.service\n", "a\\x2d.service"); /* unescaped once */
 	assert_service("0::/\\x2", "");
 	assert_service("0::/a-very-long-name-of.service\n", "a-very-long-name-of.ser");
 	assert_service("0::/.service\n", "");
@@ -252,7 +252,7 @@ static void test_starter(void **state)
 		       "a@b.service");
 	assert_starter("0::/user.slice/user-1.slice/user@1.service/app.slice/a.service\n",
 		       STARTER_USER_SERVICE, "a.service");
-	/* A service that manages its own groups (Delegate=) calls one like another service. */
+	/* A service that manages its own groups (Delegate=) may name one like another service. */
 	assert_starter("0::/system.slice/a.service/sshd.service\n", STARTER_SERVICE, "a.service");
 	assert_starter("0::/system.slice/a.service/user@0.service/b.service\n", STARTER_SERVICE,
 		       "a.service");
@@ -267,7 +267,7 @@ static void test_starter(void **state)
 		       "80f5ef0b12bc");
 	assert_starter("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope\n",
 		       STARTER_POD, NULL);
-	/* A systemd of its own has started it in there. */
+	/* Started by a systemd inside the container. */
 	assert_starter("0::/machine.slice/web.service/payload/system.slice/redis.service\n",
 		       STARTER_CONTAINER, "web.service");
 	assert_starter("0::/lxc.payload.web/system.slice/a.service\n", STARTER_CONTAINER, "web");
@@ -282,7 +282,7 @@ static void test_hostile(void **state)
 	assert_false(cgroup_holds("no colon", "/"));
 	assert_false(cgroup_holds("one:colon", "colon"));
 	assert_false(cgroup_holds("0::", "x"));
-	assert_true(cgroup_holds("0::/x", "x")); /* cut off, or without its newline */
+	assert_true(cgroup_holds("0::/x", "x")); /* truncated, or without its newline */
 	memset(big, '/', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	memcpy(big, "0::", 3);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* As a dump of jemalloc's has it, with what jeprof-ctl adds; `facts` may be "". */
+/* The coverage of a dump by jemalloc, with lines added by jeprof-ctl; `facts` may be "". */
 static struct profile_coverage coverage_of(const char *counts, const char *facts)
 {
 	struct profile_coverage c;
@@ -54,9 +54,9 @@ static void test_not_said(void **state)
 		const char *counts, *facts;
 	} rows[] = {
 		{ "10: 10485760", "" },				    /* not known */
-		{ "10: 10485760", LATE "# counts alloc_space\n" },  /* not what is in use */
+		{ "10: 10485760", LATE "# counts alloc_space\n" },  /* not memory in use */
 		{ "29: 30408704", LATE },			    /* within the error */
-		{ "80: 83886080", LATE },			    /* more than all */
+		{ "80: 83886080", LATE },			    /* more than allocated */
 		{ "1: 1048576", "# allocated 2000000\n" },	    /* too little to matter */
 		{ "1000: 1048576000", "# allocated 1250000000\n" }, /* 3 % */
 		{ "10: 10485760", "# allocated 0\n" },
@@ -71,7 +71,7 @@ static void test_not_said(void **state)
 	}
 }
 
-/* 2,000 samples of 64 bytes: jemalloc gave each 16 KiB, which the program never asked for. */
+/* 2,000 samples of 64 bytes: jemalloc used 16 KiB for each, which the program did not request. */
 static void test_promoted(void **state)
 {
 	struct profile_coverage c = coverage_of("2000: 128000", "# allocated 1100000000\n");
@@ -81,7 +81,7 @@ static void test_promoted(void **state)
 	assert_true(c.allocated == 1100000000 - 2000.0 * 16384 + 128000);
 	assert_true(c.in_use > 1000000000);
 	assert_null(profile_coverage_text(&c, text));
-	/* Without taking it away it would be worth a word. */
+	/* Without subtracting that, the difference would be reported. */
 	c.allocated = 1200000000;
 	assert_non_null(strstr(profile_coverage_text(&c, text), "sampling began, or in"));
 	assert_null(strstr(text, "takes"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is made of the texts that the broker sends, and who vouches for whom: over a socket. */
+/* Loading the PEM texts sent by the broker, and verifying client certificates over a socket. */
 #include "front/credentials.h"
 
 #include "base/cleanup.h"
@@ -31,7 +31,7 @@ static struct identity authority, server, other, client, serving, expired, early
 
 static const char *common_name = "a", *dns_name;
 
-/* `by` is NULL: it signs itself. Its time is `from` to `to`, in days from now. */
+/* Self-signed if `by` is NULL. Valid from `from` to `to`, in days from now. */
 static void make(struct identity *id, const struct identity *by, const char *purpose, int from,
 		 int to)
 {
@@ -93,7 +93,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static char crl[2 * PEM_SIZE]; /* "": none */
+static char crl[2 * PEM_SIZE]; /* "" for none */
 
 static enum wire_loaded load(const char *crt, const char *key, const char *ca,
 			     struct credentials **credentials)
@@ -147,7 +147,7 @@ static void test_load(void **state)
 	}
 }
 
-/* What the broker would not send. */
+/* Files that the broker would never send. */
 static void test_file(void **state)
 {
 	const struct wire_credentials heads[] = { { { WIRE_PEM_MAX + 1, 0, 0, 0 } },
@@ -166,9 +166,9 @@ static void test_file(void **state)
 	}
 }
 
-/* A client with this certificate, or none, connects to a server with these credentials. */
-static char subject[WIRE_SUBJECT_SIZE]; /* whose it is */
+static char subject[WIRE_SUBJECT_SIZE]; /* of the client's certificate */
 
+/* A client with this certificate, or none, connects to a server with these credentials. */
 static bool is_vouched_for(struct credentials *c, struct identity *id)
 {
 	gnutls_certificate_credentials_t own;
@@ -221,7 +221,7 @@ static void test_vouch(void **state)
 	credentials_drop(silent);
 }
 
-/* Names as certificates have them, and as they are told. */
+/* Names in certificates, and as they are reported. */
 static void test_subject(void **state)
 {
 	static const struct {
@@ -256,7 +256,7 @@ static void test_subject(void **state)
 	credentials_drop(c);
 }
 
-/* A list of `by`, of one certificate, that is to be replaced in so many days. */
+/* A revocation list by `by` for one certificate. The next list is due in `days` days. */
 static void revoke_one(const struct identity *by, const struct identity *id, int days)
 {
 	unsigned char serial[32];
@@ -288,7 +288,7 @@ static void test_revoked(void **state)
 	credentials_drop(c);
 	revoke_one(&stranger, &client, 1);
 	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
-	assert_true(is_vouched_for(c, &client)); /* another one's list */
+	assert_true(is_vouched_for(c, &client)); /* the list of another authority */
 	credentials_drop(c);
 	revoke_one(&authority, &other, 1);
 	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
@@ -296,7 +296,7 @@ static void test_revoked(void **state)
 	credentials_drop(c);
 	revoke_one(&authority, &client, -1);
 	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
-	assert_false(is_vouched_for(c, &client)); /* a new list is missing */
+	assert_false(is_vouched_for(c, &client)); /* the list is out of date */
 	credentials_drop(c);
 	snprintf(crl, sizeof(crl), "x");
 	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c),
@@ -304,7 +304,7 @@ static void test_revoked(void **state)
 	crl[0] = '\0';
 }
 
-/* A file of two lists that was cut anywhere in the second is refused: the first is not all. */
+/* A file with two lists that is truncated anywhere in the second is rejected, not read in part. */
 static void test_cut_list(void **state)
 {
 	char first[PEM_SIZE], second[PEM_SIZE];
@@ -335,7 +335,7 @@ static void test_keep(void **state)
 	assert_int_equal(load(server.crt_pem, server.key_pem, "", &c), 0);
 	assert_ptr_equal(credentials_keep(c), c);
 	credentials_drop(c);
-	assert_false(is_vouched_for(c, NULL)); /* it is there still */
+	assert_false(is_vouched_for(c, NULL)); /* still in use */
 	credentials_drop(c);
 	credentials_drop(NULL);
 }

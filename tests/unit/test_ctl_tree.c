@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On a tree of our own, in our own memory. */
+/* A made-up tree in this process's own memory. */
 #include "jemalloc/scan.h"
 
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static void test_each(void **state)
 	assert_int_equal(n, 3);
 }
 
-/* Trees that are none end. */
+/* Walking a malformed tree terminates. */
 static void test_hostile(void **state)
 {
 	struct ctl_tree t = tree_of(loop, 2);
@@ -117,7 +117,7 @@ static void test_hostile(void **state)
 	assert_true(n < 5000);
 	t = tree_of(NULL, 3);
 	assert_int_equal(ctl_tree_handler(&t, "version"), 0);
-	/* a handler that is no code, a name that is nowhere */
+	/* a handler outside the code, a name outside the image */
 	code.end = code.start;
 	t = tree_of(top, 3);
 	assert_int_equal(ctl_tree_handler(&t, "version"), 0);

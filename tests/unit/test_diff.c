@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* A sample for each KiB; all objects have 16 bytes, so each sample stands for about 64. */
+/* One sample per KiB. All objects have 16 bytes, so each sample represents about 64 of them. */
 #define HEAD "heap_v2/1024\n  t*: 0: 0 [0: 0]\n"
 #define MAPS "\nMAPPED_LIBRARIES:\n401000-402000 r-xp 1000 0:0 1 /bin/prog\n"
 #define STACK(pc, n, bytes) "@ " pc "\n  t*: " n ": " bytes " [0: 0]\n"
@@ -35,7 +35,7 @@ static const char first[] = HEAD STACK("0x401100", "100", "1600") STACK("0x40120
 static const char second[] = HEAD STACK("0x401400", "60", "960") STACK("0x401300", "7", "112")
 	STACK("0x401100", "100", "1600") MAPS;
 
-/* As profile_diff(), of stacks alone. */
+/* profile_diff(), but only for stacks. */
 static struct profile_diff diff_stacks(struct profile_series *s)
 {
 	struct profile_diff functions, stacks;
@@ -65,7 +65,10 @@ static void test_stacks(void **state)
 	d = diff_stacks(&s);
 	assert_int_equal(d.n, 3);
 	assert_int_equal(d.n_significant, 2);
-	/* The largest change first: 60 came, 50 went, three more may be chance; 100 stayed. */
+	/*
+	 * The largest change first: 60 samples are new, 50 are gone, and three more may be chance.
+	 * The 100 are unchanged.
+	 */
 	assert_int_equal(pc_of(&s, &d.v[0]), 0x401400);
 	assert_true(d.v[0].significant && d.v[0].before == 0 && d.v[0].after > 60 * 1024);
 	assert_true(fabs(profile_change_error(&d.v[0]) / d.v[0].after - 1 / sqrt(60)) < 0.01);
@@ -95,7 +98,7 @@ static void test_unchanged(void **state)
 	profile_series_fini(&s);
 }
 
-/* Two stacks through one place, and none through another: they are functions by their names. */
+/* Two stacks with the same innermost function: functions are identified by their names. */
 static void test_functions(void **state)
 {
 	static const char two[] = HEAD "@ 0x401100 0x401500\n  t*: 40: 640 [0: 0]\n"
@@ -119,8 +122,8 @@ static void test_functions(void **state)
 }
 
 /*
- * Much comes and goes in a function, and is its error: what one of its stacks does is lost in it.
- * Only where both go the same way is the function marked.
+ * Much is allocated and freed in a function, so its error is large and hides the change of one of
+ * its stacks. The function is only marked if both change in the same direction.
  */
 static void test_stack_in_function(void **state)
 {

@@ -14,7 +14,10 @@
 
 #define TARGET "node7:19477"
 
-/* One of which a profile can be had, with a second jemalloc; one that is off, and one unknown. */
+/*
+ * One process that can be profiled, with a second jemalloc; one with profiling off; one where that
+ * is unknown.
+ */
 static struct ops_process some[] = {
 	{ .pid = 7,
 	  .comm = "one",
@@ -92,7 +95,7 @@ static void test_labels(void **state)
 		assert_string_equal(label(doc, 0, labels[i][0]), labels[i][1]);
 	uname(&host);
 	assert_string_equal(label(doc, 0, "node"), host.nodename);
-	/* Nothing else, and nothing of the command line. */
+	/* There are no other labels, and nothing from the command line. */
 	assert_int_equal(json_object_object_length(member(one, "labels")),
 			 sizeof(labels) / sizeof(*labels) + 1);
 	assert_null(strstr(json_object_to_json_string(doc), "secret"));
@@ -168,7 +171,7 @@ static void test_hostile(void **state)
 	assert_string_equal(label(read, 0, "unit"), "\"}]\\x0a\\\\xff{");
 }
 
-/* What is said of it in the schema, for whom it is made: each label, and no other. */
+/* The schema describes each label, and no others. */
 static void test_schema(void **state)
 {
 	static const char *const way[] = { "$defs", "discover", "items", "properties", "labels" };

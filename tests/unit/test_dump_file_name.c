@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the names of profiles say: those of jemalloc, of dumps and recordings, and of guards. */
+/* Parsing the file names of profiles: of jemalloc, of dumps and recordings, and of guards. */
 #include "ops/dump_file_name.h"
 
 #include "base/cleanup.h"
@@ -25,12 +25,12 @@ static void test_names(void **state)
 		int64_t seconds;
 		int number;
 	} rows[] = {
-		/* jemalloc's own */
+		/* written by jemalloc */
 		{ "jeprof.42.0.f.heap", "jeprof.42", "jeprof.42", 0, 0 },
 		{ "/a.b/jeprof.42.17.i3.heap", "jeprof.42", "/a.b/jeprof.42", 0, 17 },
 		{ "jeprof.42.0.m.heap", "jeprof.42.0.m", "", 0, DUMP_LAST },
 		{ "jeprof.f.heap", "jeprof.f", "", 0, DUMP_LAST },
-		/* of a dump and a recording */
+		/* of dumps and recordings */
 		{ "a.42." T ".heap", "a.42", "a.42", SECONDS, DUMP_LAST },
 		{ "a.42." T ".heap.gz", "a.42", "a.42", SECONDS, DUMP_LAST },
 		{ "a.42." T ".base.heap", "a.42", "a.42", SECONDS, DUMP_FIRST },
@@ -39,7 +39,7 @@ static void test_names(void **state)
 		{ "mine.7.heap", "mine", "", 0, 7 },
 		{ "mine.base.heap", "mine", "", 0, DUMP_FIRST },
 		{ "mine.heap", "mine", "", 0, DUMP_LAST },
-		/* of a guard: a series with them */
+		/* of guards, in the same series */
 		{ "a.42." T ".guard-rss.heap", "a.42", "a.42", SECONDS, DUMP_LAST },
 		{ "/x/a.42." T ".guard-rss.heap", "a.42", "/x/a.42", SECONDS, DUMP_LAST },
 		{ "a.42." T ".guard-cgroup.heap.gz", "a.42", "a.42", SECONDS, DUMP_LAST },
@@ -48,7 +48,7 @@ static void test_names(void **state)
 		{ "a.42." T ".guard-high.3.heap", "a.42", "a.42", SECONDS, 3 },
 		{ "a.b.42." T ".guard-rss.heap", "a.b.42", "a.b.42", SECONDS, DUMP_LAST },
 		{ "mine." T ".guard-rss.heap", "mine", "", SECONDS, DUMP_LAST },
-		/* only nearly */
+		/* almost valid */
 		{ "a.42.guard-rss.heap", "a.42.guard-rss", "", 0, DUMP_LAST },
 		{ "guard-rss.heap", "guard-rss", "", 0, DUMP_LAST },
 		{ "a.42." T "guard-rss.heap", "a.42." T "guard-rss", "", 0, DUMP_LAST },
@@ -89,7 +89,7 @@ static void test_long(void **state)
 	assert_false(dump_file_name_parse(path, &n));
 }
 
-/* Each name that a guard gives is understood, whatever a process is called. */
+/* Every name chosen by a guard can be parsed, whatever the name of the process. */
 static void test_of_guards(void **state)
 {
 	static const char *const words[] = { "rss",   "cgroup", "growth", "psi",

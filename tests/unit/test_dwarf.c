@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Debug data that is written here, tag by tag: whole names of functions of C++, inlined calls, and
- * trees that no compiler makes. Code is at 0x1000 and above.
+ * Debug data made here, tag by tag: qualified names of C++ functions, inlined calls, and trees that
+ * no compiler generates. The code is at 0x1000 and above.
  */
 #include "symbols/dwarf.h"
 
@@ -24,7 +24,7 @@
 
 #define INFO_MAX (1 << 20)
 
-/* An ELF file in memory with one unit: everything is named by an abbreviation of its own. */
+/* An ELF file in memory with one unit. Each entry has an abbreviation of its own. */
 struct made {
 	unsigned char info[INFO_MAX], abbrev[65536], line[256];
 	size_t n_info, n_abbrev, n_line;
@@ -49,7 +49,7 @@ static void leb(uint64_t value)
 	} while (value);
 }
 
-/* Info and its abbreviation: code below 2^14, as LEB128 of two bytes. */
+/* Add an entry and its abbreviation. The code is below 2^14, and written as LEB128 of two bytes. */
 static uint32_t tag(unsigned int name, bool children)
 {
 	uint32_t at = (uint32_t)made->n_info;
@@ -96,7 +96,7 @@ static void end(void)
 	put(made->info, &made->n_info, 0, 1);
 }
 
-/* A unit of C++ that covers 0x1000 to 0x9000. */
+/* Begin a unit in this language that covers 0x1000 to 0x9000. */
 static void begin(unsigned int language)
 {
 	made = calloc(1, sizeof(*made));
@@ -116,7 +116,7 @@ static void put_lines(void)
 {
 	static const unsigned char head[] = {
 		1,   1,	  1,   0,   1,	 13,  0,   1, 1, 1, 1, 0,
-		0,   0,	  1,   0,   0,	 1, /* opcodes' lengths */
+		0,   0,	  1,   0,   0,	 1, /* opcode lengths */
 		0,			    /* no folders */
 		'.', '.', '/', 'a', '.', 'c', 'c', 0, 0, 0, 0, '/',
 		'i', 'n', 'c', '/', 'b', '.', 'h', 0, 0, 0, 0, 0,
@@ -141,7 +141,7 @@ static void put_lines(void)
 	*(uint32_t *)(void *)l = (uint32_t)*n - 4;
 }
 
-/* Lay it out as a file. */
+/* Assemble the ELF file. */
 static Elf *finish(void)
 {
 	static const char names[] = "\0.debug_info\0.debug_abbrev\0.debug_line\0.shstrtab";
@@ -189,11 +189,11 @@ static Elf *finish(void)
 	return elf_memory(made->file, made->size);
 }
 
-/* --- asking --- */
+/* --- lookup --- */
 
 /*
- * What is at `place`, innermost first: "file:line name < file:line name"; "" when nothing is known.
- * `symbol`: the symbol table's name of all code; NULL: none.
+ * The functions at `place`, innermost first: "file:line name < file:line name", or "" if unknown.
+ * `symbol` is the name of all code in the symbol table, or NULL for none.
  */
 static const char *at(uint64_t place, const char *symbol, bool *split)
 {
@@ -254,12 +254,12 @@ static void test_lines(void **state)
 	end();
 	end();
 	assert_string_equal(at(0x1035, NULL, NULL), "/src/sub/../a.cc:13 f");
-	/* The symbol table tells a part of a function from the whole. */
+	/* The symbol table distinguishes a part of a function from the whole function. */
 	assert_string_equal(at(0x1035, "f.part.0", NULL), "/src/sub/../a.cc:13 f.part.0");
 	expect(0x1035, "fx.part.0", "/src/sub/../a.cc:13 f");
 }
 
-/* Namespaces and classes, also those without a name. */
+/* Namespaces and classes, including anonymous ones. */
 static void test_scopes(void **state)
 {
 	(void)state;
@@ -281,7 +281,7 @@ static void test_scopes(void **state)
 	expect(0x1000, NULL, "?:0 f");
 }
 
-/* A definition apart from its declaration, which says where it belongs. */
+/* A definition that is separate from its declaration, which has the scope. */
 static void test_specification(void **state)
 {
 	uint32_t declared;
@@ -297,7 +297,7 @@ static void test_specification(void **state)
 	code(0x1000, 0x10);
 	end();
 	expect(0x1008, NULL, "?:0 C::m");
-	/* The symbol table has more; and a linkage name has it all. */
+	/* The symbol table adds the parameters. A linkage name has everything. */
 	begin(DW_LANG_C_plus_plus_14);
 	function("m", 0x1000);
 	end();
@@ -313,7 +313,10 @@ static void test_specification(void **state)
 	expect(0x1008, "m.part.0", "?:0 C::m(int)");
 }
 
-/* Methods of classes within functions, `levels` deep; the outermost may have a linkage name. */
+/*
+ * Methods of classes inside functions, `levels` deep. The outermost function may have a linkage
+ * name.
+ */
 static void expect_local(int levels, const char *linkage, const char *want)
 {
 	uint32_t declared;
@@ -345,11 +348,11 @@ static void test_local(void **state)
 	expect_local(1, NULL, "?:0 n::g()::L::f");
 	expect_local(1, "_ZN1n1gEi", "?:0 n::g(int)::L::f");
 	expect_local(3, NULL, "?:0 n::g()::L::g()::L::g()::L::f");
-	/* Deeper than this it is not looked for. */
+	/* Deeper nesting is not searched. */
 	expect_local(9, NULL, "?:0 f");
 }
 
-/* f() inlined into g() at b.h:7, and that into h() at a.cc:9. */
+/* f() is inlined into g() at b.h:7, and g() into h() at a.cc:9. */
 static void test_inlined(void **state)
 {
 	uint32_t f, g;
@@ -382,7 +385,7 @@ static void test_inlined(void **state)
 	expect(0x1028, NULL, "/src/sub/../a.cc:12 f < /inc/b.h:7 g < /src/sub/../a.cc:9 h");
 }
 
-/* A call from a file and a line that are not there; one without a name makes all unusable. */
+/* A call from an invalid file and line. A call without a name makes the whole entry unusable. */
 static void test_bad_calls(void **state)
 {
 	(void)state;
@@ -403,7 +406,9 @@ static void test_bad_calls(void **state)
 	}
 }
 
-/* Which of several functions of a name it is: the file is simplified, as paths differ by unit. */
+/*
+ * Tells apart functions with the same name. The path is simplified, since units use different ones.
+ */
 static void test_identity(void **state)
 {
 	static const struct {
@@ -445,7 +450,7 @@ static void test_identity(void **state)
 	}
 }
 
-/* A line program that says it is longer than any: the unit is not read. */
+/* The line program claims to be longer than the limit, so the unit is not read. */
 static void test_long_program(void **state)
 {
 	(void)state;
@@ -458,7 +463,7 @@ static void test_long_program(void **state)
 	expect(0x1000, "table", "?:0 table");
 }
 
-/* Split debug data: what is inlined is elsewhere. */
+/* Split debug data: inlined calls are in another file. */
 static void test_split(void **state)
 {
 	bool split;
@@ -477,7 +482,7 @@ static void test_split(void **state)
 	free(made);
 }
 
-/* A call within itself, deeper than anyone inlines. */
+/* Inlined calls nested more deeply than by any compiler. */
 static void test_deep(void **state)
 {
 	enum { DEEP = 5000 };
@@ -504,7 +509,10 @@ static void test_deep(void **state)
 	expect(0x1000, NULL, "");
 }
 
-/* Cut after each byte, and with each byte changed: names or none, in an end. */
+/*
+ * Truncated after each byte, and with each bit flipped: the lookup always ends, with names or
+ * without.
+ */
 static void test_broken(void **state)
 {
 	uint32_t declared;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which threads are waited for before the table of what threads call at their end is trusted. */
+/*
+ * Which threads must be waited for before the table of functions called at thread exit is trusted.
+ */
 #include "ops/sample/end_guard.h"
 
 #include "base/clock.h"
@@ -19,12 +21,12 @@
 #define TID 7
 #define MS UINT64_C(1000000) /* nanoseconds */
 
-/* What the kernel says of the thread. */
+/* What the kernel reports about the thread. */
 static struct {
 	bool ended, unreadable; /* its status is gone, or cannot be read */
 	bool no_schedstat, no_syscall;
-	bool in_call;		  /* in a system call, else on a CPU */
-	uint64_t ran_ns, more_ns; /* how long it has run, and more at each look */
+	bool in_call;		  /* in a system call, otherwise on a CPU */
+	uint64_t ran_ns, more_ns; /* CPU time so far, and added at each look */
 	uint64_t looks;
 } thread;
 static uint64_t clock_ms;
@@ -77,7 +79,7 @@ int __wrap_proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, st
 	return thread.no_syscall ? err_raise(err, ERROR_PROC_UNREADABLE, .pid = pid) : 0;
 }
 
-/* What end_guard_wait() says of such a thread. */
+/* What end_guard_wait() reports for this thread. */
 static enum error waits(void)
 {
 	const struct ops_options options = { .stop_fd = -1 };
@@ -106,13 +108,13 @@ static void test_not_seen(void **state)
 {
 	(void)state;
 	memset(&thread, 0, sizeof(thread));
-	thread.ran_ns = 1000 * MS; /* before: what counts is how much is added */
+	thread.ran_ns = 1000 * MS; /* from before: only the increase counts */
 	assert_int_equal(waits(), ERROR_THREAD_NOT_SEEN);
 	thread.more_ns = 1;
 	assert_int_equal(waits(), ERROR_THREAD_NOT_SEEN);
 }
 
-/* A kernel without schedstat, or no descriptor left for it: it has not ended for that. */
+/* A kernel without schedstat, or no free descriptor, does not mean that the thread has ended. */
 static void test_unreadable(void **state)
 {
 	(void)state;

@@ -47,7 +47,7 @@ static void test_sys_and_within(void **state)
 	assert_int_equal(err.ids[1], ERROR_PROC_FORBIDDEN);
 	assert_string_equal(said(&err), "a.heap: cannot read /proc/7/x: Permission denied");
 	assert_int_equal(err.fixes[0], FIX_RUN_AS_ROOT);
-	/* What the system said belongs to the cause, and does not come twice. */
+	/* The system's message belongs to the cause, and appears only once. */
 	err_no_memory(&err);
 	err_within(&err, ERROR_NOTHING_CHANGED);
 	assert_string_equal(said(&err), "Cannot allocate memory; nothing was changed");
@@ -86,7 +86,7 @@ static void test_kinds(void **state)
 			    "No such file or directory");
 }
 
-/* What was not given is left out with what is around it, and what was given is not. */
+/* A missing value is omitted with everything in its brackets. Otherwise only the brackets are. */
 static void test_brackets(void **state)
 {
 	struct err err = ERR_INIT;
@@ -99,7 +99,7 @@ static void test_brackets(void **state)
 	assert_string_equal(err_fill(&err, "[{pid}]", text, sizeof(text)), "42");
 }
 
-/* A text that does not fit is cut, never written past its end. */
+/* A text that does not fit is truncated, never written past its end. */
 static void test_long(void **state)
 {
 	char text[2000], small[8];
@@ -116,7 +116,7 @@ static void test_long(void **state)
 	assert_int_equal(strlen(text), 3 * (sizeof(err.held.path) - 1));
 }
 
-/* Whoever passes a part of an error to the next one. */
+/* A part of an error can be an argument of the error that replaces it. */
 static void test_of_itself(void **state)
 {
 	struct err err = ERR_INIT;
@@ -148,7 +148,7 @@ static const struct {
 #undef ERROR
 };
 
-/* Does it read as the words of an error: known names only, and brackets that close? */
+/* Is this a valid error text, with only known names, and with balanced brackets? */
 static bool is_sound(const char *words)
 {
 	static const struct err none = ERR_INIT;
@@ -228,7 +228,9 @@ static void test_advise(void **state)
 	assert_int_equal(err.fixes[1], FIX_NONE);
 }
 
-/* A limit of ours is told from what failed in the target with the same errno value. */
+/*
+ * A limit of jeprof-ctl itself is distinguished from a failure in the target with the same errno.
+ */
 static void test_own(void **state)
 {
 	struct err err = ERR_INIT;
@@ -251,7 +253,7 @@ static void test_own(void **state)
 	assert_int_equal(err.fixes[0], FIX_NONE);
 	err_raise_sys(&err, ERROR_FILE_UNREADABLE, EIO);
 	assert_true(err.own);
-	err_advise(&err, FIX_MAKE_ROOM); /* there is none of ours for it */
+	err_advise(&err, FIX_MAKE_ROOM); /* EIO has no fix that takes precedence */
 	assert_int_equal(err.fixes[0], FIX_MAKE_ROOM);
 	err_no_memory(&err);
 	assert_true(err.own);
@@ -259,7 +261,7 @@ static void test_own(void **state)
 	assert_false(err.own);
 }
 
-/* What was ignored explains what was made of it. */
+/* An ignored error explains a later one that it may have caused. */
 static void test_remembered(void **state)
 {
 	struct err err = ERR_INIT, ignored = ERR_INIT;
@@ -284,7 +286,7 @@ static void test_remembered(void **state)
 	assert_int_equal(err.ids[0], ERROR_OPEN_FAILED);
 	assert_string_equal(err.held.path, "it");
 
-	/* One of ours explains itself. */
+	/* An error of jeprof-ctl itself is not replaced. */
 	err_raise_sys(&err, ERROR_REPORT_UNWRITTEN, EIO);
 	err_explain(&err);
 	assert_int_equal(err.code, ERR_OUTPUT);
@@ -300,7 +302,7 @@ static void test_remembered(void **state)
 	err_forget();
 }
 
-/* By its pid, and not by a number that happens to be the same. */
+/* By its pid, not by another number with the same value. */
 static void test_names(void **state)
 {
 	struct err err = ERR_INIT;
@@ -328,7 +330,7 @@ static void *remember_another(void *ctx)
 	return NULL;
 }
 
-/* What one operation could not see says nothing of another one's. */
+/* An operation's ignored errors do not explain those of another operation. */
 static void test_threads(void **state)
 {
 	struct err err = ERR_INIT;
