@@ -28,7 +28,7 @@ static void keep_words(void *ctx, const struct err *warning)
 	err_text(warning, told, sizeof(told));
 }
 
-/* Run `fn` confined, and serve it. */
+/* Run `fn` confined, and serve its requests. */
 static int serve(confined_fn *fn, struct output *output, struct unpack *u, struct err *err)
 {
 	static const char *const inputs[] = { "/etc/hostname", "-" };
@@ -100,7 +100,9 @@ static void read_input(void *ctx)
 	pack_fini(&p);
 }
 
-/* The standard input goes on where it is; who reads it cannot write to it, though we could. */
+/*
+ * Standard input continues at its offset. The child cannot write to it, although this process can.
+ */
 static void test_input(void **state)
 {
 	int kept = dup(STDIN_FILENO), fd = memfd_create("input", MFD_CLOEXEC);
@@ -143,7 +145,7 @@ static void write_other(void *ctx)
 	write_one("/tmp/jeprof-ctl-test-other");
 }
 
-/* As a child does it that was taken over. */
+/* Send a request to write, as a compromised child might. */
 static void write_file(int fd)
 {
 	struct pack p = { 0 };
@@ -168,7 +170,7 @@ static int ask_file(void)
 	return confined_next(&u, &fd) ? fd : -1;
 }
 
-/* A file of nothing but a hole. */
+/* A file that consists of one hole. */
 static void write_hole(void *ctx)
 {
 	(void)ctx;
@@ -176,7 +178,7 @@ static void write_hole(void *ctx)
 		write_file(-1);
 }
 
-/* One that it can write to later. */
+/* A file that the child can still modify later. */
 static void write_mapped(void *ctx)
 {
 	int fd = ask_file();
@@ -187,14 +189,14 @@ static void write_mapped(void *ctx)
 		write_file(-1);
 }
 
-/* Without having asked for one. */
+/* Without requesting a file first. */
 static void write_none(void *ctx)
 {
 	(void)ctx;
 	write_file(-1);
 }
 
-/* One of its own. */
+/* A file that the child made itself. */
 static void write_own(void *ctx)
 {
 	(void)ctx;
@@ -237,7 +239,7 @@ static void test_write(void **state)
 	unlink(path);
 }
 
-/* --- warnings, and what makes no sense --- */
+/* --- warnings, and malformed requests --- */
 
 static void warn(void *ctx)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happened last, and who gets what of it: each once, in order, or that there were others. */
+/*
+ * The newest events, and how clients receive them: each once and in order, or with a line that says
+ * that some were lost.
+ */
 #include "serve/events.h"
 
 #include <inttypes.h>
@@ -45,7 +48,7 @@ static void add(pid_t pid, const char *members, uint64_t time)
 	assert_null(text.for_role[WIRE_ROLE_READ]);
 }
 
-/* NULL: nobody is there to wait for it. */
+/* NULL: there are too many waiters. */
 static struct waiter *wait_since(uint64_t since, pid_t pid, const struct serve_peer *peer)
 {
 	const struct wire_to_broker ask = { .id = ++ids,
@@ -64,7 +67,7 @@ static struct waiter *wait_since(uint64_t since, pid_t pid, const struct serve_p
 	return NULL;
 }
 
-/* What he gets, in a buffer of the caller's. */
+/* The answer to `w`. The caller frees it. */
 static char *answer(struct waiter *w, uint64_t *next)
 {
 	char *text = NULL;
@@ -93,7 +96,7 @@ static void test_ids(void **state)
 	(void)state;
 	add(0, "\"a\":1", BEGIN + 5);
 	add(0, "\"a\":2", BEGIN + 5);	 /* at the same time */
-	add(0, "\"a\":3", BEGIN - 1000); /* the clock was put back */
+	add(0, "\"a\":3", BEGIN - 1000); /* the clock was set back */
 	add(0, "\"a\":4", BEGIN + 100);
 	assert_answer(wait_since(BEGIN, 0, &nobody),
 		      "{\"id\":1000005,\"a\":1}\n{\"id\":1000006,\"a\":2}\n"
@@ -126,14 +129,14 @@ static void test_waiting(void **state)
 	assert_ptr_equal(events_due(&events, 0), one);
 	assert_answer(one, "{\"id\":1000003,\"a\":2}\n", BEGIN + 3);
 
-	/* Nothing came: he goes on from what was not for him. */
+	/* No event matched: the waiter continues after the events that were not for it. */
 	one = wait_since(BEGIN + 3, 8, &nobody);
 	add(7, "\"a\":3", BEGIN + 4);
 	assert_null(events_due(&events, 9999));
 	assert_ptr_equal(events_due(&events, 10000), one);
 	assert_answer(one, "", BEGIN + 4);
 
-	/* What is of no one process is for all. */
+	/* An event about no single process is for everyone. */
 	one = wait_since(BEGIN + 4, 8, &nobody);
 	add(0, "\"a\":4", BEGIN + 5);
 	assert_ptr_equal(events_due(&events, 0), one);
@@ -173,7 +176,7 @@ static void test_lost(void **state)
 	struct waiter *w;
 
 	(void)state;
-	/* From before the service began: at once, and once. */
+	/* An id from before the start of the service: the loss is reported at once, and once. */
 	w = wait_since(BEGIN - 1, 0, &nobody);
 	assert_ptr_equal(events_due(&events, 0), w);
 	assert_answer(w, LOST("1000000", "999999"), BEGIN);
@@ -181,7 +184,7 @@ static void test_lost(void **state)
 	assert_null(events_due(&events, 0));
 	events_cancel(&events, w->id);
 
-	/* From the future, of a clock that was put back: all is new. */
+	/* An id from the future, since the clock was set back: all events are new. */
 	add(7, "\"a\":0", BEGIN + 1);
 	w = wait_since(BEGIN + 2, 8, &nobody);
 	assert_answer(w, LOST("1000000", "1000002"), BEGIN + 1);
@@ -189,7 +192,7 @@ static void test_lost(void **state)
 	assert_answer(w, LOST("1000000", "1000002") "{\"id\":1000001,\"a\":0}\n", BEGIN + 1);
 }
 
-/* `text` begins with the loss of the first event, and goes on with the second. */
+/* The answer begins with the loss of the first event, and continues with the second one. */
 static void assert_overtaken(struct waiter *w)
 {
 	uint64_t next;
@@ -202,7 +205,9 @@ static void assert_overtaken(struct waiter *w)
 	free(text);
 }
 
-/* The front takes no answer for a while: meanwhile something is dropped that they wait for. */
+/*
+ * The front takes no answers for a while. Meanwhile, an event is dropped that the clients wait for.
+ */
 static void test_overtaken(void **state)
 {
 	struct waiter *w, *new;
@@ -260,7 +265,10 @@ static char *filler(size_t len)
 	return text;
 }
 
-/* In bytes, too: of all, of one, and of an answer, which is then to be had in parts. */
+/*
+ * There are limits in bytes, too: of all events, of one event, and of an answer, which then comes
+ * in parts.
+ */
 static void test_bytes(void **state)
 {
 	uint64_t next = BEGIN, before;
@@ -305,7 +313,7 @@ static void test_long(void **state)
 	free(line);
 }
 
-/* All places are for the owner, three quarters for another one. */
+/* The owner can use all places, and any other peer three quarters of them. */
 static void test_full(void **state)
 {
 	const struct serve_peer owner = { .transport = WIRE_UNIX, .uid = geteuid() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is appended to a profile, and what is left of that when memory is short. */
+/* The facts appended to a profile, when memory runs out. */
 #include "ops/target/facts.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ static int end_badly(void *cookie)
 }
 
 /*
- * In place of the C library's: as there, the text is the caller's to free whatever becomes of
- * the stream. That it is freed once, malloc (or the sanitizer) sees to.
+ * Replaces the C library's function. The caller frees the text here, too, whatever happens to the
+ * stream. malloc (or the sanitizer) detects a double free.
  */
 FILE *open_memstream(char **text, size_t *len)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process that tells what it sees: what comes, what is lost, and when it is started again. */
+/*
+ * A process that reports events: what is received, what is lost, and when the process is restarted.
+ */
 #include "serve/feed.h"
 
 #include "base/cleanup.h"
@@ -25,9 +27,9 @@
 
 static struct feed feed;
 
-/* In the process: what it does is in `ctx`. */
+/* What the feed process does, passed as `ctx`. */
 struct script {
-	unsigned int events; /* so many, of so many bytes each */
+	unsigned int events; /* number of events, and size of each */
 	size_t bytes;
 	bool stays, fails;
 };
@@ -66,7 +68,7 @@ static void begin(const struct script *script)
 		fail_msg("%s", said(&err));
 }
 
-/* The next one, which is there within the second of `now`; false: it has ended. */
+/* The next message, within the second that begins at `now`. False: the feed has ended. */
 static bool next(uint64_t now, struct feed_message *m)
 {
 	struct pollfd fds[] = { { .fd = feed_fd(&feed, now), .events = POLLIN } };
@@ -103,14 +105,14 @@ static void test_messages(void **state)
 		assert_null(m.text.for_role[WIRE_ROLE_CONTROL]);
 		feed_message_fini(&m);
 	}
-	assert_false(next(0, &m)); /* it hung up */
+	assert_false(next(0, &m)); /* the feed has ended */
 	assert_int_equal(feed_fd(&feed, 0), -1);
 	assert_true(take(5));
 	assert_int_equal(feed_lost(&feed, 5000), 0);
 	feed_close(&feed);
 }
 
-/* So many per second; the rest waits as far as there is room, is lost then, and is counted. */
+/* A limited number per second. The rest waits while there is room, and is then lost and counted. */
 static void test_many(void **state)
 {
 	const struct script script = { .events = MANY, .bytes = 1000 };
@@ -119,7 +121,7 @@ static void test_many(void **state)
 
 	(void)state;
 	begin(&script);
-	assert_true(take(now)); /* all is said */
+	assert_true(take(now)); /* everything has been sent */
 	while (feed_fd(&feed, now) >= 0) {
 		unsigned int n = 0;
 
@@ -157,7 +159,7 @@ static void test_too_long(void **state)
 	feed_close(&feed);
 }
 
-/* What makes no sense is lost as well. */
+/* Malformed messages count as lost. */
 static void test_malformed(void **state)
 {
 	const struct script script = { .stays = true };
@@ -182,7 +184,7 @@ static void test_malformed(void **state)
 	assert_false(feed_hear(&feed, 0, &m));
 	assert_int_equal(feed_lost(&feed, 1000), 4);
 	m = (struct feed_message){ .kind = FEED_EVENT };
-	feed_tell(&out, &m); /* control */
+	feed_tell(&out, &m); /* control: a valid message */
 	assert_true(feed_hear(&feed, 1000, &m));
 	close(ends[1]);
 	subprocess_stop(&feed.process);
@@ -190,7 +192,7 @@ static void test_malformed(void **state)
 	feed_close(&feed);
 }
 
-/* It is started again, later each time, and the same cause is told once. */
+/* It is restarted with an increasing delay, and the same cause is reported only once. */
 static void test_again(void **state)
 {
 	const struct script script = { .fails = true };
@@ -206,7 +208,7 @@ static void test_again(void **state)
 		assert_int_equal(feed_take(&feed, now, &why), i == 0);
 		assert_int_equal(why.ids[0], ERROR_NO_SUCH_GROUP);
 		while (feed_hear(&feed, now, &m))
-			feed.ready = false; /* as if it had not come so far */
+			feed.ready = false; /* as if it had not been received */
 		assert_int_equal(feed_next_ms(&feed), now + after);
 		assert_false(feed_start(&feed, NULL, now + after - 1, &err));
 		assert_int_equal(feed.process.pidfd, -1);
@@ -215,7 +217,7 @@ static void test_again(void **state)
 		assert_true(feed.process.pidfd >= 0);
 		after = 2 * after < 300000 ? 2 * after : 300000;
 	}
-	/* It worked for a while. */
+	/* It has worked for a while, so the delay is short again. */
 	feed.ready = true;
 	now += 60000;
 	assert_true(take(now));

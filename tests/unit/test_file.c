@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library is looked into by its file; this process shows something else of it. */
+/* A library is examined through its file, even if this process maps something else. */
 #include "jemalloc/file.h"
 
 #include "base/cleanup.h"
@@ -37,7 +37,7 @@ static void end_child(const pid_t *pid)
 	waitpid(*pid, NULL, 0);
 }
 
-/* A program that the library was preloaded into. */
+/* A program with the library preloaded. */
 static pid_t start(void)
 {
 	pid_t pid = fork();
@@ -52,7 +52,7 @@ static pid_t start(void)
 	return pid;
 }
 
-/* A mapping with code of the file of that name, or NULL. */
+/* A mapping with code from the file of that name, or NULL. */
 static const struct map *code_of(const struct maps *maps, const char *name)
 {
 	for (size_t i = 0; i < maps->n; i++)
@@ -61,7 +61,7 @@ static const struct map *code_of(const struct maps *maps, const char *name)
 	return NULL;
 }
 
-/* When its libraries are all there. */
+/* The library's code, once all libraries are loaded. */
 static const struct map *wait_for(struct maps *maps, pid_t pid)
 {
 	const struct map *m;
@@ -97,7 +97,7 @@ static enum jemalloc_file_holds look(pid_t pid, const struct map *m, bool probes
 	return jemalloc_file_read(file, &l, &st);
 }
 
-/* Where code at `addr` is in its file, if it is of the mapping `m`; behind an endbr64. */
+/* The file offset of the code at `addr` in the mapping `m`, after an endbr64. */
 static uint64_t probe_of(pid_t pid, const struct map *m, uint64_t addr)
 {
 	uint32_t code;
@@ -119,7 +119,7 @@ static struct jemalloc_file *as_message(const struct jemalloc_file *file)
 	return out;
 }
 
-/* Where te_event_trigger is to be probed, in a message too; nowhere unless it was looked for. */
+/* The place to probe te_event_trigger, also in a message. It is unknown unless it was requested. */
 static void check_event(pid_t pid, const struct map *m, const struct jemalloc_file *file,
 			const struct jemalloc_event *shown)
 {
@@ -135,7 +135,7 @@ static void check_event(pid_t pid, const struct map *m, const struct jemalloc_fi
 	assert_false(jemalloc_file_dump(unasked, 0).known);
 }
 
-/* What the file tells is what the process shows. */
+/* The file gives the same results as the process. */
 static void test_library(void **state)
 {
 	_cleanup_(end_child) pid_t pid = start();
@@ -183,7 +183,7 @@ static void test_library(void **state)
 	assert_int_equal(jemalloc_linkage_in(getpid(), m->path, false), LINKAGE_SHARED);
 }
 
-/* A copy of the library, mapped, in which `n` bytes of code at `offset` do nothing. */
+/* A mapped copy of the library, with no-ops instead of `n` bytes of code at `offset`. */
 static const struct map *without_code(struct maps *maps, const char *library, uint64_t offset,
 				      size_t n)
 {
@@ -204,8 +204,8 @@ static const struct map *without_code(struct maps *maps, const char *library, ui
 }
 
 /*
- * What reads the variable and is called most is not te_event_trigger where it does not read its
- * arguments, as it does first.
+ * te_event_trigger first reads its arguments. So the most frequently called function that reads the
+ * variable is another function if it does not.
  */
 static void test_other_code(void **state)
 {
@@ -231,7 +231,7 @@ static void test_other_code(void **state)
 	}
 }
 
-/* Without its header, or with one page: the file says the same, and is not loaded. */
+/* Without its header, or with only one page: the file gives the same result, but is not loaded. */
 static void test_shown_otherwise(void **state)
 {
 	_cleanup_(end_child) pid_t pid = start();
@@ -239,7 +239,7 @@ static void test_shown_otherwise(void **state)
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	const struct map *m = wait_for(&maps, pid);
 	_cleanup_(cleanup_close) int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-	const size_t room = 16 << 20; /* where its data would be there is nothing */
+	const size_t room = 16 << 20; /* no data where the library's would be */
 	char *free = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *bytes;
 
 	(void)state;
@@ -272,7 +272,7 @@ static void test_none(void **state)
 	assert_null(file);
 }
 
-/* What says that it is an ELF file and is none tells nothing; other files hold none. */
+/* A malformed ELF file is inconclusive. Other files contain no jemalloc. */
 static void test_made_up(void **state)
 {
 	static const unsigned char magic[16] = { 0x7f, 'E', 'L', 'F', 2, 1, 1 };

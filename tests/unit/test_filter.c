@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* The address of the n-th call is 0x401000 + 16 * n, and its line n + 10, innermost first. */
+/* The n-th call has the address 0x401000 + 16 * n and the line n + 10, innermost first. */
 static const struct made_stack stacks[] = {
 	{ "main;a;b;malloc", 1, 100, 0, 0 },
 	{ "main;c+a;malloc", 2, 200, 0, 0 },
@@ -20,7 +20,7 @@ static const struct made_stack stacks[] = {
 	{ "malloc", 1, 10, 0, 0 },
 };
 
-/* What is left, as in `stacks`; "outer+inlined" is "outer;inlined". */
+/* The remaining stacks, written as in `stacks`, but with "outer;inlined" for "outer+inlined". */
 static void describe(const struct profile *p, char *out, size_t size)
 {
 	const struct profile_symbols *s = p->symbols;
@@ -53,7 +53,7 @@ static void leaves(struct profile_filter how, const char *wanted)
 	assert_int_equal(profile_filter(&made->profile, &how, &err), 0);
 	describe(&made->profile, got, sizeof(got));
 	assert_string_equal(got, wanted);
-	/* As every address has by contract, used or not. */
+	/* Every address has a line, even if it is not used. */
 	for (size_t i = 0; i < made->symbols.n_locations; i++)
 		assert_true(made->locations[i].n >= 1);
 	made_free(made);
@@ -67,7 +67,7 @@ static void test_allocator(void **state)
 	leaves(FILTER(.focus = NULL), "main;a;b;100 main;c;a;200 main;d;b;300 ");
 	leaves(FILTER(.keep_allocator = true),
 	       "main;a;b;malloc;100 main;c;a;malloc;200 main;d;b;300 malloc;10 ");
-	/* What is cut off is not there to be found. */
+	/* Calls that were removed cannot be found. */
 	leaves(FILTER(.focus = "malloc"), "");
 	leaves(FILTER(.focus = "malloc", .keep_allocator = true),
 	       "main;a;b;malloc;100 main;c;a;malloc;200 malloc;10 ");
@@ -81,7 +81,9 @@ static void test_stacks(void **state)
 	leaves(FILTER(.ignore = "^b$"), "main;c;a;200 ");
 	leaves(FILTER(.focus = "^b$", .ignore = "^d$"), "main;a;b;100 ");
 	leaves(FILTER(.ignore = "."), "");
-	/* By the place of a call: a line, or an address, one before where it returns to. */
+	/*
+	 * By the place of a call: a line, or an address, which is one less than the return address.
+	 */
 	leaves(FILTER(.focus = "^made\\.c:15$"), "main;c;a;200 ");
 	leaves(FILTER(.ignore = "^0000000000401070$"), "main;a;b;100 main;c;a;200 ");
 	leaves(FILTER(.focus = "^0000000000401071$"), "");
@@ -90,19 +92,19 @@ static void test_stacks(void **state)
 static void test_calls(void **state)
 {
 	(void)state;
-	/* By the function that was called, with all that was inlined into it. */
+	/* By the called function, with everything that was inlined into it. */
 	leaves(FILTER(.retain = "^c$"), "c;a;200 ");
 	leaves(FILTER(.retain = "^a$"), "a;100 ");
 	leaves(FILTER(.exclude = "^c$"), "main;a;b;100 main;200 main;d;b;300 ");
 	leaves(FILTER(.exclude = "^a$"), "main;b;100 main;c;a;200 main;d;b;300 ");
-	/* Each on its own. */
+	/* Each call separately. */
 	leaves(FILTER(.show = "^a$"), "a;100 a;200 ");
 	leaves(FILTER(.hide = "^c$"), "main;a;b;100 main;a;200 main;d;b;300 ");
 	leaves(FILTER(.hide = "^[abcd]$"), "main;100 main;200 main;300 ");
 	leaves(FILTER(.hide = "."), "");
 }
 
-/* What went before cannot be found after. */
+/* A filter does not find what an earlier one removed. */
 static void test_order(void **state)
 {
 	(void)state;
@@ -139,7 +141,7 @@ static void test_wrong(void **state)
 	fails(FILTER(.ignore = "("), "--ignore (: ");
 	fails(FILTER(.show = "("), "--show (: ");
 	fails(FILTER(.hide = "("), "--hide (: ");
-	/* One that takes too long is an error, and no answer. */
+	/* A pattern that takes too long is an error, not a mismatch. */
 	assert_int_equal(profile_filter(&made->profile, &how, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 	made_free(made);

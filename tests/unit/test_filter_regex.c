@@ -24,7 +24,7 @@ static bool matches(const char *pattern, const char *text)
 	return found;
 }
 
-/* As in jeprof's Perl. */
+/* As in Perl, which jeprof uses. */
 static void test_matches(void **state)
 {
 	(void)state;
@@ -37,7 +37,7 @@ static void test_matches(void **state)
 	assert_false(matches("^(?!je_).*alloc", "je_malloc"));
 	assert_true(matches("f\\.c:4[0-9]$", "/src/f.c:42"));
 	assert_true(matches("", ""));
-	/* Names are bytes: none is refused for what it holds. */
+	/* Names are bytes: any byte is valid. */
 	assert_true(matches("b.*ro", "b\xfcro"));
 	assert_true(matches("a|b", "b\nc"));
 }
@@ -59,11 +59,11 @@ static void test_wrong(void **state)
 	wrong("(", "--hide (: at character 1: ");
 	wrong("a[b", "--hide a[b: at character 3: ");
 	wrong("*", "--hide *: at character 0: ");
-	/* What the message repeats is safe to print. */
+	/* The pattern in the message is safe to print. */
 	wrong("\033[31m(", "--hide \\x1b[31m(: at character ");
 }
 
-/* One that goes back and forth is stopped, and from then on matches nothing. */
+/* A pattern that backtracks too much is stopped, and does not match anything from then on. */
 static void test_too_long(void **state)
 {
 	_cleanup_(regex_close) struct regex *re = NULL;

@@ -22,7 +22,7 @@ static uint32_t run(const struct sock_filter *prog, size_t n, long nr, uint64_t 
 	return seccomp_filter_run(prog, n, &data);
 }
 
-/* What libseccomp compiles, read back from where it exports it. */
+/* A program compiled by libseccomp, exported and read back. */
 static void test_libseccomp(void **state)
 {
 	struct sock_filter prog[256];
@@ -66,7 +66,7 @@ static void test_arithmetic(void **state)
 	assert_int_equal(run(prog, LEN(prog), 7, 0), 54);
 }
 
-/* What the kernel would not have loaded. */
+/* Programs that the kernel would have rejected. */
 static void test_broken(void **state)
 {
 	const struct sock_filter no_end[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0) };

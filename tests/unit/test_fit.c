@@ -91,7 +91,7 @@ static void test_bare(void **state)
 	bare(" ", " ");
 }
 
-/* A profile may name anything. */
+/* A profile can contain any name. */
 static void test_any_name(void **state)
 {
 	static const char *const parts[] = { "a",

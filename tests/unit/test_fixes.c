@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Each fix has words, with what they are about: a name that is unknown would leave a hole. */
+/* Each fix has a text with its values filled in: an unknown name would leave a hole. */
 static void test_all(void **state)
 {
 	char text[ERR_TEXT_SIZE];

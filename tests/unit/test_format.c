@@ -42,7 +42,10 @@ static void test_folded(void **state)
 	free(text);
 }
 
-/* Code of one function that another file brought in is another function of that name. */
+/*
+ * The part of a function from an included file is another function with the same name. They share a
+ * line.
+ */
 static void test_same_name(void **state)
 {
 	static const struct made_stack stacks[] = { { "main;a", 1, 100, 0, 0 },
@@ -65,7 +68,7 @@ static void test_same_name(void **state)
 	made_free(made);
 }
 
-/* What is lost in one line is found in another. */
+/* Rounding errors are carried over to later lines. */
 static void test_rounding(void **state)
 {
 	static const struct made_stack stacks[] = {
@@ -162,7 +165,9 @@ static void test_full(void **state)
 	made_free(made);
 }
 
-/* "--" is between calls alone; the allocator is malloc; what lies in no mapping has no line. */
+/*
+ * "--" only separates calls; the allocator is named malloc; an address in no mapping has no line.
+ */
 static void test_symbols(void **state)
 {
 	static const struct made_stack stacks[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The formats that hold calls: callgrind, dot; and those that are JSON. */
+/* The formats with calls: callgrind and dot, and those in JSON. */
 #include "base/json.h"
 #include "profile/graph.h"
 #include "tests/unit/made_format.h"
@@ -48,7 +48,7 @@ static void test_graph(void **state)
 	made_free(made);
 }
 
-/* A recursion does not make a function cost more than there is. */
+/* Recursion does not inflate the cost of a function. */
 static void test_callgrind(void **state)
 {
 	char *text = written(stacks, N(stacks), PROFILE_FORMAT_CALLGRIND, &space);
@@ -89,7 +89,7 @@ static void test_dot(void **state)
 	free(text);
 }
 
-/* The document at `text`, freed here. */
+/* The document in `text`, which is freed. */
 static struct json_object *parsed(char *text)
 {
 	struct json_object *doc = json_tokener_parse(text);
@@ -133,7 +133,7 @@ static void test_speedscope(void **state)
 	assert_int_equal(whole(doc, "profiles.1.endValue"), 611);
 	assert_int_equal(whole(doc, "activeProfileIndex"), 1);
 	assert_int_equal(json_object_array_length(member(doc, "profiles.1.samples")), 4);
-	/* The empty path is the first, then main;a;a;b;a, outermost first. */
+	/* The empty path comes first, then main;a;a;b;a, outermost first. */
 	assert_int_equal(json_object_array_length(member(doc, "profiles.1.samples.0")), 0);
 	assert_int_equal(whole(doc, "profiles.1.samples.1.0"), 3);
 	assert_string_equal(json_object_get_string(member(doc, "shared.frames.3.name")), "main");
@@ -160,7 +160,7 @@ static void test_json(void **state)
 	json_object_put(doc);
 }
 
-/* What shrank: dot and json say so, the others cannot. */
+/* A decrease is shown by dot and json. The other formats cannot express it. */
 static void test_difference(void **state)
 {
 	static const struct made_stack both[] = { { "main;grew;malloc", 2, 50, 0, 0 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What becomes of a dot(1) that does not draw. */
+/* A dot(1) that draws, fails, hangs, or is missing. */
 static unsigned int patience_ms = 60000;
 #define PATIENCE_MS patience_ms
 #include "io/graphviz.c" // NOLINT(bugprone-suspicious-include)
@@ -20,7 +20,7 @@ static int write_graph(FILE *out, const void *ctx, struct err *err)
 	return fputs("digraph {}\n", out) < 0 ? -1 : 0;
 }
 
-/* dot(1) is a script of these commands. */
+/* dot(1) is a script with these commands. */
 static int draw_by(const char *script, char *picture, size_t size, struct err *err)
 {
 	FILE *f = fopen(program, "we"), *out = fmemopen(picture, size, "w");

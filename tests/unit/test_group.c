@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Control groups of guarded processes: folders of the test, with files as the kernel has them. */
+/* Control groups of guarded processes: folders of the test, with files like those of the kernel. */
 #include "ops/guard/group.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define MACHINE_PRESSURE "/proc/pressure/memory"
 
-/* Which group each process is in; 0 is in none, and "outer" is above the others. */
+/* The group of each process. Process 0 has none, and "outer" is the parent of the others. */
 enum { NOWHERE, IN_A, IN_A_TOO, IN_B, IN_BARE, PIDS };
 static const char *const in[PIDS] = { NULL, "outer/a", "outer/a", "outer/b", "outer/bare" };
 
@@ -49,7 +49,7 @@ bool __wrap_limit_of_machine(struct limit *out)
 	return machine.limit;
 }
 
-/* The machine's pressure is a file in the folder. */
+/* The machine's pressure is a file in the test's folder. */
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...)
@@ -63,7 +63,7 @@ int __wrap_open(const char *path, int flags, ...)
 	return __real_open(path, flags, 0);
 }
 
-/* Some kernels take no other windows than these (Linux 6.5, without CAP_SYS_RESOURCE). */
+/* Some kernels only accept multiples of a window (Linux 6.5, without CAP_SYS_RESOURCE). */
 static uint64_t window_us = 1;
 
 ssize_t __real_write(int fd, const void *text, size_t len);
@@ -79,7 +79,7 @@ ssize_t __wrap_write(int fd, const void *text, size_t len)
 	return __real_write(fd, text, len);
 }
 
-/* --- */
+/* --- rules and groups --- */
 
 enum { LEVEL, PSI, LONG_PSI, HIGH, MAX, EVERY, RULES };
 static const struct guard_rule rules[RULES] = {
@@ -136,7 +136,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Whatever was open is closed. */
+/* Every descriptor that was opened is closed. */
 static int end(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* --- which group --- */
+/* --- the groups of a process --- */
 
 static void test_the_same(void **state)
 {
@@ -165,10 +165,10 @@ static void test_the_same(void **state)
 	assert_ptr_not_equal(limit, first);
 	is_folder(limit, "outer/b");
 	assert_int_equal(groups.n, 2);
-	assert_int_equal(first->limit.limit, 0); /* nobody has read it yet */
+	assert_int_equal(first->limit.limit, 0); /* not read yet */
 }
 
-/* The limit may be that of another group than the one that it is in. */
+/* The limit may be that of another group than the process's own. */
 static void test_outer_limit(void **state)
 {
 	(void)state;
@@ -177,7 +177,7 @@ static void test_outer_limit(void **state)
 	is_folder(limit, "outer");
 	is_folder(own, "outer/a");
 	assert_int_equal(groups.n, 2);
-	/* The nearest that has pressure. */
+	/* The nearest group with pressure. */
 	take(IN_BARE);
 	is_folder(limit, "outer");
 	assert_ptr_equal(own, limit);
@@ -185,7 +185,7 @@ static void test_outer_limit(void **state)
 	assert_int_equal(groups.n, 2);
 }
 
-/* Without a limit, or without groups, it is the machine. */
+/* Without a limit, or without groups, the machine is used. */
 static void test_machine(void **state)
 {
 	struct group *of_machine;
@@ -230,7 +230,7 @@ static void test_given_back(void **state)
 	groups_give(&groups, a[1]);
 	assert_int_equal(groups.n, 2);
 	groups_give(&groups, NULL);
-	/* The others are there, and are found. */
+	/* The others still exist, and are found. */
 	take(IN_B);
 	assert_true(limit == b[0] && own == b[1]);
 	take(NOWHERE);
@@ -243,7 +243,7 @@ static void test_given_back(void **state)
 	}
 	assert_int_equal(groups.n, 0);
 	assert_int_equal(count_fds(), open_before);
-	/* One that comes back is new. */
+	/* A group that returns is a new one. */
 	take(IN_A);
 	assert_int_equal(limit->users, 2);
 	assert_false(limit->memory[LEVEL].fired);
@@ -268,7 +268,7 @@ static void test_limit_anew(void **state)
 	assert_int_equal(limit->limit.limit, 3 * MIB);
 }
 
-/* --- what tells of it --- */
+/* --- pressure and events --- */
 
 static void test_seen(void **state)
 {
@@ -276,13 +276,13 @@ static void test_seen(void **state)
 	take(IN_A);
 	for (size_t i = 0; i < RULES; i++)
 		assert_int_equal(group_sees(limit, i), i != LEVEL && i != EVERY);
-	/* The files of version 1 tell nothing. */
+	/* A group of version 1 reports nothing. */
 	run("rm outer/b/memory.events outer/b/memory.pressure");
 	take(IN_B);
 	for (size_t i = 0; i < RULES; i++)
 		assert_false(group_sees(limit, i));
 	is_folder(limit, "outer/b");
-	/* Of the machine there is pressure, but no event. */
+	/* The machine reports pressure, but no events. */
 	assert_null(own->folder);
 	assert_true(group_sees(own, PSI) && !group_sees(own, HIGH));
 	groups_give(&groups, own);
@@ -291,7 +291,7 @@ static void test_seen(void **state)
 	assert_false(group_sees(own, PSI));
 }
 
-/* What the kernel is asked for, with the '\0' at its end; each rule asks for its own. */
+/* The trigger that is written for the kernel, including its '\0'. Each rule has its own. */
 static void test_pressure(void **state)
 {
 	static const char *const asked[] = {
@@ -316,7 +316,7 @@ static void test_pressure(void **state)
 	assert_true(own->fds[PSI] != own->fds[LONG_PSI]);
 }
 
-/* Longer windows, and stalls in proportion, where it has to be so. */
+/* Where the kernel requires it, windows are longer, with stalls in proportion. */
 static void test_windows(void **state)
 {
 	static const struct {
@@ -346,7 +346,7 @@ static void test_windows(void **state)
 		assert_string_equal(text, rows[i].asked);
 		groups_fini(&groups);
 	}
-	/* And where none will do. */
+	/* No window is accepted. */
 	groups = (struct groups){ .rules = &rows[0].rule, .n_rules = 1 };
 	window_us = 7000000;
 	take(IN_A);
@@ -360,13 +360,13 @@ static void test_pressure_told(void **state)
 	take(IN_A);
 	assert_true(group_told(own, &rules[PSI], PSI, POLLPRI));
 	assert_true(group_sees(own, PSI));
-	/* The group is gone, or pressure was turned off: nothing more comes. */
+	/* The group is gone, or pressure was turned off: nothing more is reported. */
 	assert_false(group_told(own, &rules[PSI], PSI, POLLPRI | POLLERR));
 	assert_false(group_sees(own, PSI));
 	assert_true(group_sees(own, LONG_PSI));
 }
 
-/* It comes for every change of the file; what counts is the number that the rule is about. */
+/* Every change of the file is reported, but only the count of the rule's own event matters. */
 static void test_events_told(void **state)
 {
 	const short came = POLLPRI | POLLERR;
@@ -384,7 +384,7 @@ static void test_events_told(void **state)
 	assert_true(group_told(limit, &rules[MAX], MAX, came));
 	assert_true(group_told(limit, &rules[HIGH], HIGH, came));
 	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
-	/* One that is less, or not there, is no event. */
+	/* A lower count, or a missing one, is not an event. */
 	run("printf 'high 3\\nmax 8\\n' >outer/a/memory.events");
 	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
 	run("printf 'low 9\\nhigher 9\\n' >outer/a/memory.events");
@@ -392,7 +392,7 @@ static void test_events_told(void **state)
 	assert_true(group_sees(limit, HIGH));
 }
 
-/* The files of a group that is gone read as nothing. */
+/* The files of a removed group read as empty. */
 static void test_gone(void **state)
 {
 	(void)state;
@@ -408,7 +408,7 @@ static void test_gone(void **state)
 	assert_false(group_told(limit, &rules[MAX], MAX, POLLPRI | POLLERR));
 	assert_false(group_sees(limit, MAX));
 	assert_false(group_read(limit));
-	/* Another one has its name by now, and is listened to. */
+	/* A new group has the same name by now, and is watched. */
 	run("cp -r outer/b outer/a; printf 'high 1\\nmax 1\\n' >outer/a/memory.events");
 	take(IN_A_TOO);
 	assert_true(group_sees(limit, HIGH) && group_sees(limit, MAX));

@@ -11,7 +11,7 @@
 
 #define MB (1u << 20)
 
-/* From 0 to `after`, by one function. */
+/* Growth from 0 to `after` in one function. */
 static const char *counted(double after, bool significant, double before_bytes, double after_bytes)
 {
 	static char text[GROWTH_COUNTED_SIZE];
@@ -33,13 +33,13 @@ static void test_counted(void **state)
 	(void)state;
 	assert_non_null(text);
 	assert_non_null(strstr(text, "12.0M more allocated"));
-	/* What is marked needs no help; what did not grow, or is not known to, has none. */
+	/* No text if the growth is significant, if memory did not grow, or if that is unknown. */
 	assert_null(counted(11.6 * MB, true, 286 * MB, 298 * MB));
 	assert_null(counted(11.6 * MB, false, 298 * MB, 286 * MB));
 	assert_null(counted(11.6 * MB, false, 0, 298 * MB));
 	assert_null(counted(11.6 * MB, false, 286 * MB, 0));
 	assert_null(counted(-11.6 * MB, false, 286 * MB, 298 * MB));
-	/* What shrank significantly says nothing of growth. */
+	/* A significant decrease says nothing about growth. */
 	assert_null(counted(-11.6 * MB, true, 286 * MB, 298 * MB));
 }
 
