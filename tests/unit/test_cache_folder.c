@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The folder of the symbol cache. It is a user's: tests must not touch root's. */
+/* The folder of the symbol cache: that of a user, since tests must not touch root's. */
 #include "symbols/cache.h"
 
 #include "elf/image.h"
@@ -121,7 +121,7 @@ static void test_nowhere(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* A folder or file that others can read or write, or that is of another type. */
+/* A folder or file that others can read or write, or that has another type. */
 static void test_not_ours(void **state)
 {
 	static const struct {
@@ -180,8 +180,7 @@ static bool is_there(const char *name)
 }
 
 /*
- * The least recently used files are removed until there is enough room. Files that do not belong to
- * the cache are kept.
+ * The least recently used files are removed until there is room. Files not of the cache are kept.
  */
 static void test_bound(void **state)
 {

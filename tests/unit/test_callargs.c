@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The bytes of one call in the target, and how a target may change them. This program is the
- * target.
- */
+/* The bytes of a call in the target, which is this program, and how the target may change them. */
 #include "injector/tracee.h"
 
 #include <errno.h>
@@ -177,7 +174,7 @@ static void test_text(void **state)
 	}
 }
 
-/* What is written: a value, or a pointer to a string. Both have a maximum length. */
+/* Writing a value, or a pointer to a string. Both have a maximum length. */
 static void test_write(void **state)
 {
 	static char value[CALL_VALUE_MAX + 1], path[TEXT_MAX + 1];

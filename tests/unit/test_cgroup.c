@@ -84,9 +84,7 @@ static void test_each(void **state)
 		{ "4:memory:/a\n", M "memory/a " M "memory " },
 		{ "4:cpu,memory:/a\n3:cpuset:/b\n", M "memory/a " M "memory " },
 		{ "0::/..a/b..\n", M "..a/b.. " M "..a /sys/fs/cgroup " },
-		/*
-		 * Version 1 hierarchies with other controllers, some of them with a similar name.
-		 */
+		/* Version 1 hierarchies with other controllers, some with similar names. */
 		{ "4:memoryx,xmemory:/a\n", "" },
 		{ "1:name=memory:/a\n", "" },
 		/* Not a group that we can reach, such as one above the root of a namespace. */
@@ -162,10 +160,7 @@ static void test_keyed(void **state)
 	assert_false(cgroup_keyed(folder, "missing", "file", &number));
 }
 
-/*
- * Are all groups visible that may have a limit? These are made up: only the folders above them
- * exist.
- */
+/* Are all groups visible that may have a limit? Only the parent folders of these exist. */
 static bool sees_all(const char *text, bool whole)
 {
 	char seen[4096] = "";
@@ -185,10 +180,7 @@ static void test_sees_all(void **state)
 		{ "0::/\n", true },
 		{ "0::/no-such-group\n", false },
 		{ "0::/../a\n", false },
-		/*
-		 * Version 1 takes precedence if it has the controller; other hierarchies do not
-		 * count.
-		 */
+		/* Version 1 takes precedence if it has the controller. */
 		{ "4:memory:/\n0::/../a\n", true },
 		{ "4:memory:/../a\n0::/\n", false },
 		{ "0::/\n4:memory:/../a\n", false },
@@ -230,7 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),	 cmocka_unit_test(test_long),
-		cmocka_unit_test(test_sees_all), /* changes the mounts, as test_shown expects */
+		cmocka_unit_test(test_sees_all), /* test_shown needs the mounts set here */
 		cmocka_unit_test(test_shown),	 cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_keyed),
 	};

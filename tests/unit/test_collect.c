@@ -43,7 +43,7 @@ static int tear_down(void **unused)
 	return 0;
 }
 
-/* --- questions and samples --- */
+/* --- requests and samples --- */
 
 static int ask(const uint64_t *words, size_t n)
 {
@@ -180,10 +180,7 @@ static void test_nonsense(void **unused)
 	assert_int_equal(ask((const uint64_t[]){ ASK_LIVE, 1000, 1 }, 3), 0);
 }
 
-/*
- * Sites with objects much smaller than the rate, about as large, and larger. Half of the objects
- * live.
- */
+/* Sites with objects much smaller than the rate, about as large, and larger. Half of them live. */
 static void test_counts_give_weights_back(void **unused)
 {
 	static const uint64_t sizes[SITES] = { 100, 50000, RATE, 40 * RATE };
@@ -221,8 +218,8 @@ static void test_counts_give_weights_back(void **unused)
 }
 
 /*
- * A 33-byte object takes 48 bytes, so its sample counts as 1.45. This holds on average, over stacks
- * with one sample each.
+ * A 33-byte object takes 48 bytes, so on average its sample counts as 1.45, over stacks with one
+ * sample each.
  */
 static void test_single_samples(void **unused)
 {

@@ -118,9 +118,7 @@ static void test_refused(void **state)
 	profile_fini(&q);
 }
 
-/*
- * A build id that only one profile has does not apply to both: the library may have been replaced.
- */
+/* A build id that only one profile has is dropped: the library may have been replaced. */
 static void test_one_build_id(void **state)
 {
 	static const char id[] = "# build-id 7001000-7002000 aa\n";
@@ -280,7 +278,7 @@ static void test_two_functions(void **state)
 	}
 }
 
-/* What a merged profile knows about the files, the time and the rates of both. */
+/* A merged profile has the inodes, the earliest time, and a note if the rates differ. */
 static void test_both(void **state)
 {
 	struct profile p = parsed(here, false), q = parsed(there, false);

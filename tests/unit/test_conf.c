@@ -62,10 +62,7 @@ static const struct expected table[] = {
 	{ "lg_prof_interval:64", V(5, 3, 0),
 	  "opt.prof false; lg_prof_interval ignored (Out-of-range conf value)" },
 
-	/*
-	 * Numbers with other bases, signs and blanks; values that overflow, and ones that only seem
-	 * to.
-	 */
+	/* Numbers with other bases, signs and blanks; values that do, or only seem to, overflow. */
 	{ "lg_prof_sample:077", V(5, 3, 0), "opt.prof false" },
 	{ "lg_prof_sample:0777", V(5, 3, 0), "opt.prof false; lg_prof_sample:63" },
 	{ "lg_prof_sample:\t+19", V(5, 3, 0), "opt.prof false" },
@@ -118,7 +115,7 @@ static const struct expected table[] = {
 	  "opt.prof false; narenas_ratio ignored (Invalid conf value)" },
 
 	/*
-	 * abort_conf: unknown before 5.0, takes effect at once in 5.0, and at the end of a source
+	 * abort_conf: unknown before 5.0, effective at once in 5.0, and at the end of a source
 	 * later.
 	 */
 	{ "abort_conf:true,x:1", V(4, 5, 0),
@@ -154,7 +151,7 @@ static void reads_as_each_version_does(void **state)
 	}
 }
 
-/* What is reported about a string: the level, a part of the text, and a part of the fix. */
+/* An expected finding: its level, a part of the text, and a part of the fix. */
 struct said {
 	const char *text;
 	int version;

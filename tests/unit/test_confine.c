@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What a compromised tracer can do to other processes: each action without the filter, and with it.
- */
+/* Actions of a compromised tracer against other processes, each without the filter and with it. */
 #include "injector/confine.h"
 
 #include <errno.h>

@@ -155,7 +155,7 @@ static void test_crash(void **state)
 	confined_end(&c);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* its shadow memory exceeds the limit */
+#ifndef __SANITIZE_ADDRESS__ /* its shadow memory is larger than the limit */
 /* A signal may be due to damaged data or to a memory limit, so the fix mentions both. */
 static void test_crash_under_limits(void **state)
 {
@@ -202,9 +202,7 @@ static void test_deadline(void **state)
 	assert_true(kill(child, 0) && errno == ESRCH);
 }
 
-/*
- * The kernel kills a process that uses too much memory, so the fix does not mention damaged data.
- */
+/* The kernel uses SIGKILL if a process used too much, so the fix does not mention damaged data. */
 static void test_kill(void **state)
 {
 	const struct confined_options options = { .what = "test it" };
@@ -405,10 +403,7 @@ static void assert_sources(char *folder, bool sources, const int *expected)
 	confined_end(&c);
 }
 
-/*
- * Text files are only opened if the policy allows sources. For a link, the name of its target
- * counts.
- */
+/* Text files require a policy with sources. For a link, the name of its target counts. */
 static void test_door_sources(void **state)
 {
 	static const int with[] = { 0, ENOEXEC, ENOEXEC, EXDEV, EINVAL };
@@ -519,9 +514,7 @@ static void test_room(void **state)
 	assert_lends(0, EPERM);
 }
 
-/*
- * The limit applies to a temporary file, to its own memory file, and to a file that it was given.
- */
+/* The limit applies to temporary files, to its own memory files, and to files that it was given. */
 static void write_much(void *ctx)
 {
 	const int fds[] = { door_temporary(), memfd_create("test", MFD_CLOEXEC), *(int *)ctx };
@@ -696,7 +689,7 @@ static void use_ahead(void *ctx)
 	pack_u64(&p, door_proc(pid, 0, "maps") >= 0);
 	confined_reply(false, NULL, &p, -1);
 	p.len = 0;
-	/* The process has ended by now: only files that were opened before are available. */
+	/* The process has ended: only files that were opened before are available. */
 	if (!confined_next(&u, NULL))
 		return;
 	pack_u64(&p, errno_of(door_proc_file(pid, "exe", UINT64_MAX)) == 0);
@@ -734,7 +727,7 @@ static void test_ahead(void **state)
 	confined_end(&c);
 }
 
-/* A stop request ends the wait for an answer, also of the next child. */
+/* A stop request ends the wait for an answer, for the next child, too. */
 static void test_stop(void **state)
 {
 	const struct confined_options options = { .what = "echo" };

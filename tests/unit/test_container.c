@@ -214,7 +214,7 @@ static void test_names(void **state)
 	const char *qos;
 
 	(void)state;
-	assert_false(pod_parse("0::/pod" UID "/" ID "\n", uid, &qos)); /* not kubelet's */
+	assert_false(pod_parse("0::/pod" UID "/" ID "\n", uid, &qos)); /* not by kubelet */
 	assert_false(pod_parse("0::/kubepods/xpod" UID "\n", uid, &qos));
 	assert_false(pod_parse("0::/kubepods/pod" UID "0\n", uid, &qos));
 	assert_false(pod_parse("0::/kubepods/pod" HASH "0\n", uid, &qos));

@@ -66,8 +66,8 @@ static void test_stacks(void **state)
 	assert_int_equal(d.n, 3);
 	assert_int_equal(d.n_significant, 2);
 	/*
-	 * The largest change first: 60 samples are new, 50 are gone, and three more may be chance.
-	 * The 100 are unchanged.
+	 * The largest change first: 60 samples are new, 50 are gone, three more may be chance. 100
+	 * are unchanged.
 	 */
 	assert_int_equal(pc_of(&s, &d.v[0]), 0x401400);
 	assert_true(d.v[0].significant && d.v[0].before == 0 && d.v[0].after > 60 * 1024);

@@ -14,10 +14,7 @@
 
 #define TARGET "node7:19477"
 
-/*
- * One process that can be profiled, with a second jemalloc; one with profiling off; one where that
- * is unknown.
- */
+/* One process that can be profiled, with a second jemalloc; one with profiling off; one unknown. */
 static struct ops_process some[] = {
 	{ .pid = 7,
 	  .comm = "one",

@@ -24,7 +24,7 @@
 
 #define INFO_MAX (1 << 20)
 
-/* An ELF file in memory with one unit. Each entry has an abbreviation of its own. */
+/* An ELF file in memory with one unit. Each entry has its own abbreviation. */
 struct made {
 	unsigned char info[INFO_MAX], abbrev[65536], line[256];
 	size_t n_info, n_abbrev, n_line;

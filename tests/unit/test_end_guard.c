@@ -21,7 +21,7 @@
 #define TID 7
 #define MS UINT64_C(1000000) /* nanoseconds */
 
-/* What the kernel reports about the thread. */
+/* The state of the thread, as reported by the kernel. */
 static struct {
 	bool ended, unreadable; /* its status is gone, or cannot be read */
 	bool no_schedstat, no_syscall;
@@ -79,7 +79,7 @@ int __wrap_proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, st
 	return thread.no_syscall ? err_raise(err, ERROR_PROC_UNREADABLE, .pid = pid) : 0;
 }
 
-/* What end_guard_wait() reports for this thread. */
+/* The result of end_guard_wait() for this thread. */
 static enum error waits(void)
 {
 	const struct ops_options options = { .stop_fd = -1 };

@@ -293,7 +293,7 @@ static void test_remembered(void **state)
 
 	err_forget();
 	assert_false(err_is_remembered());
-	err_remember(EIO, ERROR_READ_FAILED); /* of one file: the rest was seen */
+	err_remember(EIO, ERROR_READ_FAILED); /* of one file: the rest was read */
 	assert_false(err_is_remembered());
 	err_remember(EACCES, ERROR_OPEN_FAILED);
 	err_raise(&err, ERROR_PROCESS_ENDED, .pid = 7);

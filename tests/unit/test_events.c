@@ -265,10 +265,7 @@ static char *filler(size_t len)
 	return text;
 }
 
-/*
- * There are limits in bytes, too: of all events, of one event, and of an answer, which then comes
- * in parts.
- */
+/* Limits in bytes: of all events, of one event, and of an answer, which then comes in parts. */
 static void test_bytes(void **state)
 {
 	uint64_t next = BEGIN, before;

@@ -32,8 +32,8 @@ static int end_badly(void *cookie)
 }
 
 /*
- * Replaces the C library's function. The caller frees the text here, too, whatever happens to the
- * stream. malloc (or the sanitizer) detects a double free.
+ * Replaces the C library's function. As there, the caller must free the text whatever happens to
+ * the stream. malloc (or the sanitizer) detects a double free.
  */
 FILE *open_memstream(char **text, size_t *len)
 {

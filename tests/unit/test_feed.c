@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A process that reports events: what is received, what is lost, and when the process is restarted.
- */
+/* A process that reports events: which are received, which are lost, and when it is restarted. */
 #include "serve/feed.h"
 
 #include "base/cleanup.h"
@@ -27,7 +25,7 @@
 
 static struct feed feed;
 
-/* What the feed process does, passed as `ctx`. */
+/* The actions of the feed process, passed as `ctx`. */
 struct script {
 	unsigned int events; /* number of events, and size of each */
 	size_t bytes;

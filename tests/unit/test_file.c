@@ -204,8 +204,8 @@ static const struct map *without_code(struct maps *maps, const char *library, ui
 }
 
 /*
- * te_event_trigger first reads its arguments. So the most frequently called function that reads the
- * variable is another function if it does not.
+ * te_event_trigger starts by reading its arguments. If the most frequently called function that
+ * reads the variable does not, it is another function.
  */
 static void test_other_code(void **state)
 {

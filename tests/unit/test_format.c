@@ -43,8 +43,7 @@ static void test_folded(void **state)
 }
 
 /*
- * The part of a function from an included file is another function with the same name. They share a
- * line.
+ * Code of a function in an included file is another function with the same name: one line for both.
  */
 static void test_same_name(void **state)
 {

@@ -346,7 +346,7 @@ static void test_windows(void **state)
 		assert_string_equal(text, rows[i].asked);
 		groups_fini(&groups);
 	}
-	/* No window is accepted. */
+	/* The kernel accepts none of the windows. */
 	groups = (struct groups){ .rules = &rows[0].rule, .n_rules = 1 };
 	window_us = 7000000;
 	take(IN_A);
@@ -408,7 +408,7 @@ static void test_gone(void **state)
 	assert_false(group_told(limit, &rules[MAX], MAX, POLLPRI | POLLERR));
 	assert_false(group_sees(limit, MAX));
 	assert_false(group_read(limit));
-	/* A new group has the same name by now, and is watched. */
+	/* A new group has the same name, and is watched. */
 	run("cp -r outer/b outer/a; printf 'high 1\\nmax 1\\n' >outer/a/memory.events");
 	take(IN_A_TOO);
 	assert_true(group_sees(limit, HIGH) && group_sees(limit, MAX));
