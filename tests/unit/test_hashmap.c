@@ -23,7 +23,7 @@ static void test_empty(void **state)
 	hashmap_fini(&map);
 }
 
-/* Numbers that differ in few bits, as addresses do, and both ends. */
+/* Numbers that differ in few bits, like addresses, and both extremes. */
 static void test_numbers(void **state)
 {
 	struct hashmap map = { 0 };
@@ -69,7 +69,7 @@ static void test_bytes(void **state)
 	hashmap_fini(&map);
 }
 
-/* Keys of one hash are told apart by what they are. */
+/* Keys with the same hash are distinguished by their contents. */
 static void test_collision(void **state)
 {
 	struct hashmap map = { 0 };
@@ -83,7 +83,7 @@ static void test_collision(void **state)
 	hashmap_fini(&map);
 }
 
-/* A zero at the end, a prefix, and the seed count. */
+/* Trailing zeros and the seed affect the hash; bytes beyond the length do not. */
 static void test_hash(void **state)
 {
 	static const char zeros[16];

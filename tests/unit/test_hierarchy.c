@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which mount has which control group: mounts and names are made up. */
+/* Which mount has which control group; the mounts and names are made up. */
 #include "process/hierarchy.h"
 
 #include <setjmp.h>
@@ -50,11 +50,11 @@ static void test_lines(void **state)
 	hierarchies_fini(&all);
 }
 
-/* Where a group is, by the one mount there is. */
+/* Locates a group through the only mount. */
 static void test_below(void **state)
 {
 	static const struct {
-		const char *root, *path, *rest; /* NULL: not there */
+		const char *root, *path, *rest; /* NULL: not found */
 	} cases[] = {
 		{ "/", "/", "" },
 		{ "/", "/a", "/a" },
@@ -70,7 +70,7 @@ static void test_below(void **state)
 		{ "/a", "/ab", NULL },
 		{ "/a", "/", NULL },
 		{ "/a", "/b", NULL },
-		/* Mounted is what is above the root of our namespace. */
+		/* The root of the mount is above the root of our cgroup namespace. */
 		{ "/..", "/..", "" },
 		{ "/..", "/../a", "/a" },
 		{ "/..", "/../../a", NULL },
@@ -122,7 +122,7 @@ static void test_which(void **state)
 	assert_string_equal(where(&all, "memory", "/a"), "/one");
 	assert_string_equal(where(&all, "memory", "/../a"), "");
 	assert_string_equal(where(&all, "pids", "/a"), "");
-	/* The one that has all groups. */
+	/* The mount that has all groups is preferred. */
 	add(&all, "1 2 0:3 / /whole rw - cgroup2 none rw");
 	all.v[4].whole = true;
 	assert_string_equal(where(&all, NULL, "/a"), "/whole");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Commands for what happened: what they are told, how many run at once, and how they end. */
+/* Hook commands: their environment, how many run at once, and how they end. */
 #include "ops/hook.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define PATIENCE_MS 60000
 
-/* A command that is here, as NAME-NUMBER, until a file is there, or the test has ended. */
+/* A command that creates NAME-NUMBER and runs until `file` exists or the test has ended. */
 #define WAITS(name, file)                                              \
 	"cd $JEPROF_CTL_FOLDER && touch " name "-$JEPROF_CTL_NUMBER; " \
 	"while [ -d $JEPROF_CTL_FOLDER ] && [ ! -e " file " ]; do sleep .02; done"
@@ -39,7 +39,7 @@ static const char *value(const struct hook_env *env, const char *name)
 	return found;
 }
 
-/* It is run, so that it is freed. */
+/* Runs a trivial command with the environment, which frees it. */
 static void drop(struct hook_env *env)
 {
 	struct hooks h = { .command = ":" };
@@ -87,7 +87,7 @@ static void test_environment(void **state)
 	assert_null(env.v);
 }
 
-/* More than there is room for at first. */
+/* More variables, and a larger one, than there is room for initially. */
 static void test_large(void **state)
 {
 	static char large[100000];
@@ -109,7 +109,7 @@ static void test_large(void **state)
 
 /* --- the commands --- */
 
-/* In the folder, told which one it is. */
+/* Runs the command with the folder and a number in its environment. */
 static void run_hook(struct hooks *h, unsigned int number)
 {
 	struct hook_env env;
@@ -133,7 +133,7 @@ static size_t count(const char *pattern)
 	return n;
 }
 
-/* It fails rather than to wait for ever. */
+/* Fails instead of waiting forever. */
 #define within(condition)                       \
 	do {                                    \
 		int left_ = PATIENCE_MS / 10;   \
@@ -156,7 +156,7 @@ static void test_shell(void **state)
 	run("test \"$(cat shell-7)\" = 'sh 0'; test -e input && test ! -s input");
 }
 
-/* By its path and by its name; it has no arguments, and its output is not among ours. */
+/* Started by name and by path, without arguments; its output goes to stderr. */
 static void test_program(void **state)
 {
 	struct hooks h = { .program = "told" };
@@ -195,7 +195,7 @@ static void test_none(void **state)
 	hooks_fini(&h);
 }
 
-/* Those that end badly, are ended, or are not there. */
+/* Commands that fail, are killed, or do not exist. */
 static void test_failed(void **state)
 {
 	static const char *const commands[] = { "exit 1", "kill -9 $$",
@@ -216,7 +216,7 @@ static void test_failed(void **state)
 	assert_int_equal(h.skipped, 0);
 }
 
-/* No memory for what it is told: it is not run half informed. */
+/* Without memory for its whole environment, a command is not run. */
 static void test_no_memory(void **state)
 {
 	struct hooks h = { .command = "touch $JEPROF_CTL_FOLDER/uninformed" };
@@ -231,7 +231,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(count("uninformed"), 0);
 }
 
-/* Each runs until it may end; those that wait begin in the order in which they came. */
+/* Each command runs until it may end; waiting ones start in order of arrival. */
 static void test_at_once(void **state)
 {
 	struct hooks h = { .command = WAITS("at", "go-$JEPROF_CTL_NUMBER") };
@@ -258,7 +258,7 @@ static void test_at_once(void **state)
 	hooks_fini(&h);
 }
 
-/* What finds no place to wait is counted, and the places are used again and again. */
+/* Commands that do not fit into the queue are counted as skipped; its slots are reused. */
 static void test_skipped(void **state)
 {
 	struct hooks h = { .command = WAITS("place", "places") };
@@ -279,9 +279,9 @@ static void test_skipped(void **state)
 	assert_int_equal(count("place-*"), HOOKS_MAX + HOOKS_WAITING + 50);
 }
 
-/* --- the end --- */
+/* --- stopping --- */
 
-/* They wait for as long as it takes, unless who waits is asked to stop: once more, if he was. */
+/* hooks_finish() waits for all commands, unless a stop is requested while it waits. */
 static void test_stopped(void **state)
 {
 	struct hooks h = { .command = WAITS("stop", "stops") };
@@ -293,11 +293,11 @@ static void test_stopped(void **state)
 	for (unsigned int i = 0; i < HOOKS_MAX + 2; i++)
 		run_hook(&h, i);
 	within(count("stop-*") == HOOKS_MAX);
-	/* The first time it was asked to, before. */
+	/* A stop that was requested earlier. */
 	assert_int_equal(write(fds[1], "x", 1), 1);
 	pid = fork();
 	if (!pid) {
-		/* It waits now, for its descriptor was emptied; so it is asked once more. */
+		/* Once the descriptor is drained, hooks_finish() waits: request another stop. */
 		struct pollfd p = { .fd = fds[0], .events = POLLIN };
 
 		while (poll(&p, 1, 0) > 0)
@@ -308,7 +308,7 @@ static void test_stopped(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(h.n_running, HOOKS_MAX);
 	assert_int_equal(h.n_waiting, 2);
-	/* What waits is forgotten; what runs goes on. */
+	/* Waiting commands are dropped; running ones continue. */
 	hooks_fini(&h);
 	assert_int_equal(h.n_waiting, 0);
 	run("touch stops");

@@ -19,7 +19,7 @@ static const struct made_stack three[] = {
 	{ "main", 1, 1e12, 0, 0 },
 };
 
-/* The page of a profile; the caller frees it. */
+/* Returns the page of a profile; the caller frees it. */
 static char *page_of(const struct profile *profile, const char *title)
 {
 	const struct profile_format_options options = { .title = title };
@@ -41,7 +41,7 @@ static void test_functions(void **state)
 	_cleanup_(json_close) struct json_object *doc = NULL;
 
 	(void)state;
-	/* deeper(), and one of three calls of main() */
+	/* deeper(), and one of the three addresses in main() */
 	m->addresses[3].mapping = PROFILE_NONE;
 	m->addresses[m->profile.n_addresses - 1].mapping = PROFILE_NONE;
 	m->functions[1].file = NULL;
@@ -99,7 +99,7 @@ static void test_facts(void **state)
 	made_free(m);
 }
 
-/* The frame of the page is the same whatever is in it, so its policy fits. */
+/* The markup does not depend on the data, so the policy of the page still matches it. */
 static void test_hostile(void **state)
 {
 	static const char name[] = "</script><img src=x onerror=alert(1)>\xff\xe2\x80\xa8\"\\<!--";
@@ -127,7 +127,7 @@ static void test_hostile(void **state)
 	made_free(m);
 }
 
-/* What is the same by name is one stack of the page. */
+/* Stacks with the same names are merged into one. */
 static void test_same(void **state)
 {
 	static const struct made_stack same[] = { { "main;work", 1, 10, 0, 0 },
@@ -167,7 +167,7 @@ static void test_title(void **state)
 	made_free(m);
 }
 
-/* All that is left of a difference may have grown. */
+/* A difference is marked as such even if all that is left of it has grown. */
 static void test_difference(void **state)
 {
 	struct made_profile *m = made_profile(three, 3);

@@ -92,7 +92,7 @@ static void test_symbols(void **state)
 	assert_true(image_symbol(vdso, "__vdso_clock_gettime", &sym));
 }
 
-/* Of several versions of a name, the default one. */
+/* Of several versions of a symbol, the default one is found. */
 static void test_default_version(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -133,7 +133,7 @@ static void test_each(void **state)
 	assert_int_equal(n, 10);
 }
 
-/* What the table says of where a local symbol is from. */
+/* Checks the source file that the symbol table names for a local symbol. */
 static int check_file(void *ctx, const char *name, const struct symbol *sym)
 {
 	(void)ctx;
@@ -169,7 +169,7 @@ static void test_search(void **state)
 	assert_int_equal(image_search(prog, PF_R, absent, sizeof(absent)), 0);
 }
 
-/* Wherever it stands, also where two of the windows meet that a file is read by. */
+/* Finds bytes anywhere, even across two of the windows in which a file is read. */
 static void test_search_long(void **state)
 {
 	enum { LEN = 60000, STEP = 50000 };
@@ -184,7 +184,7 @@ static void test_search_long(void **state)
 		assert_int_equal(image_search(libc, PF_X, (const void *)(uintptr_t)at, LEN), at);
 }
 
-/* What is in use is told from a file that is read, whatever memory lies behind it. */
+/* A loaded library is distinguished from a file mapped for reading, whatever follows it. */
 static void test_loaded(void **state)
 {
 	const size_t room = 32 << 20;
@@ -224,7 +224,7 @@ static void test_gone(void **state)
 	assert_int_equal(images.n, 77);
 }
 
-/* A program whose file is gone while it runs is still read, through its mapping or exe. */
+/* A running program whose file was deleted is still read, through its mapping or exe. */
 static void test_deleted(void **state)
 {
 	char path[] = "/tmp/test_image.XXXXXX", command[128];
@@ -252,7 +252,7 @@ static void test_deleted(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* Make the bytes an executable mapping of a file of their own. */
+/* Maps the bytes as executable, from a file of their own. */
 static void *map_bytes(const void *bytes, size_t len)
 {
 	int fd = memfd_create("hostile", MFD_CLOEXEC);
@@ -265,7 +265,7 @@ static void *map_bytes(const void *bytes, size_t len)
 	return addr;
 }
 
-/* Everything that can be asked of an image, whatever its file holds. */
+/* Queries everything about an image, whatever its file contains. */
 static void ask_everything(struct image *img)
 {
 	struct symbol sym;
@@ -276,7 +276,7 @@ static void ask_everything(struct image *img)
 	image_search(img, PF_R, "nonesuch", 8);
 }
 
-/* An image of 32-bit addresses: for i386, or of the x32 ABI. */
+/* An image with 32-bit addresses, for i386 or the x32 ABI. */
 static void ask_class32(unsigned int machine)
 {
 	struct {
@@ -345,7 +345,7 @@ static void ask_bytes(const char *bytes, size_t len)
 	munmap(addr, len);
 }
 
-/* Cut anywhere: in the headers byte by byte, behind them in steps. */
+/* Truncated anywhere: in small steps within the headers, in larger ones behind them. */
 static void test_truncated(void **state)
 {
 	_cleanup_(cleanup_free) char *bytes = NULL;
@@ -417,7 +417,7 @@ static void test_absurd_tables(void **state)
 	}
 }
 
-/* Reproducible noise in the program headers and in the section headers. */
+/* Reproducible noise in the program and section headers. */
 static void test_noise(void **state)
 {
 	_cleanup_(cleanup_free) char *bytes = NULL;
@@ -439,7 +439,7 @@ static void test_noise(void **state)
 	}
 }
 
-/* A name that leads to something else than a regular file must not be waited for. */
+/* A path that leads to something other than a regular file must not block. */
 static void test_not_regular(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -458,7 +458,7 @@ static void test_not_regular(void **state)
 	addr = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
 	look_at(&look, getpid());
-	munmap(addr, len); /* no map_files entry any more: the name is all there is */
+	munmap(addr, len); /* no map_files entry any more: only the name is left */
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	img = images_by_name(&look.images, "turned");

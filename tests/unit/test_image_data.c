@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #define BIAS UINT64_C(0x7f0000000000)
-#define AT 0x1000 /* of the words, in the file and in the image */
+#define AT 0x1000 /* offset of the words, in the file and in the image */
 
-/* A file with one segment of words, and the relocations of three of them, packed (DT_RELR). */
+/* A file with one segment of words, three of which have packed relocations (DT_RELR). */
 static const struct {
 	Elf64_Ehdr head;
 	Elf64_Shdr sections[3];
@@ -47,7 +47,7 @@ static const struct {
 			.sh_offset = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr) + 16,
 			.sh_size = 16,
 			.sh_addralign = 1 } },
-	/* The first word; of those that follow it the first and the third. */
+	/* The first word, then the first and the third of those that follow it. */
 	.relr = { AT, 1 | 1 << 1 | 1 << 3 },
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Copies of this very program, stripped, with its symbols put elsewhere; each is mapped
- * into this process, which then looks at itself.
+ * Stripped copies of this program, with their symbols elsewhere. Each is mapped into this process,
+ * which then inspects itself.
  */
 #include "elf/image_debug.h"
 
@@ -70,7 +70,7 @@ static int setup(void **state)
 		"objcopy --add-section .gnu_debugdata=mini.xz bare mini-inside");
 }
 
-/* The copy has a function of ours where we have it, counted from the start of the image. */
+/* The copy has the function at the same offset from the start of the image as this program. */
 static void has_symbol(struct look *look, const char *name, const void *address)
 {
 	const struct image *self = images_find(&look->images, (uintptr_t)address);
@@ -97,13 +97,13 @@ static void test_debugdata(void **state)
 	assert_string_equal(image_debug_source(look.img), ".gnu_debugdata");
 	has_symbol(&look, "test_debugdata", (const void *)test_debugdata);
 	assert_false(image_symbol(look.img, "setup", &sym));
-	/* There is no other place that has some. */
+	/* No other place has symbols. */
 	assert_false(image_debug_next(look.img, NULL));
 	assert_null(image_debug_source(look.img));
 	assert_false(image_symbol(look.img, "test_debugdata", &sym));
 }
 
-/* Nothing of a table that is cut, damaged, too large or no ELF file. */
+/* Symbol tables that are truncated, damaged, too large or not ELF are ignored. */
 static void test_bad_debugdata(void **state)
 {
 	static const char *const bad[] = {
@@ -146,7 +146,7 @@ static void test_link(void **state)
 	has_symbol(&look, "setup", (const void *)setup);
 }
 
-/* Another CRC, another build id, a name that is a path, and a file that is none. */
+/* A wrong CRC, a wrong build id, a name that is a path, and a file that is not regular. */
 static void test_bad_link(void **state)
 {
 	static const char *const bad[] = {

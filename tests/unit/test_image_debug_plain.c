@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Copies of this very program, their debug data packed, and unpacked again. */
+/* Copies of this program with compressed debug data, which is decompressed again. */
 #include "elf/image_debug.h"
 
 #include "base/cleanup.h"
@@ -111,11 +111,11 @@ static void test_unpacked(void **state)
 	f.plain = image_plain(f.elf, f.fd, &f.plain_fd);
 	assert_non_null(f.plain);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		/* The last one is new in version 5 of DWARF. */
+		/* .debug_line_str is new in DWARF 5. */
 		if (strcmp(names[i], ".debug_line_str") != 0 || section(before.elf, names[i], &sh))
 			same_bytes(f.plain, before.elf, names[i]);
 	}
-	/* What is not needed is there in name alone. */
+	/* Sections that are not needed exist by name only. */
 	assert_non_null(section(f.plain, ".text", &sh));
 	assert_int_equal(sh.sh_type, SHT_NOBITS);
 	assert_int_equal(fstat(f.plain_fd, &st), 0);
@@ -149,7 +149,7 @@ static void test_no_folder(void **state)
 	setenv("TMPDIR", folder, 1);
 }
 
-/* The packed .debug_info says that it is as long as this; the rest of the file stays as it is. */
+/* Writes a wrong value into the compressed .debug_info; the rest of the file is unchanged. */
 static void lie(const char *name, size_t field, uint64_t value)
 {
 	_cleanup_(close_file) struct file f = { .fd = -1, .plain_fd = -1 };
@@ -191,7 +191,7 @@ static void test_lies(void **state)
 	assert_int_equal(n_files(), n);
 }
 
-/* It was cut short after its headers were read: there is nothing where they say it is. */
+/* The file was truncated after its headers were read, so its sections are gone. */
 static void test_cut_short(void **state)
 {
 	_cleanup_(close_file) struct file f = open_file("packed");

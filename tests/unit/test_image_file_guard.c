@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 /*
- * What libelf had allocated when it was left in the middle stays allocated;
- * the sanitizers' build calls this to learn that it is known.
+ * Memory that libelf had allocated when it was interrupted is leaked. LeakSanitizer calls this
+ * function to learn that the leak is known.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -30,7 +30,7 @@ const char *__lsan_default_suppressions(void)
 #define TEMPLATE "/tmp/jeprof-ctl-guard.XXXXXX"
 static char path[] = TEMPLATE;
 
-/* A copy of a real library, big enough to lie in the page cache and not in a buffer. */
+/* A copy of a real library, large enough to be in the page cache and not in a buffer. */
 static int copy_libc(void **state)
 {
 	char command[256];
@@ -87,7 +87,7 @@ static void test_cut_short(void **state)
 	assert_true(image_guard(touch, p));
 }
 
-/* Outside of the guard the signal does what it always did. */
+/* Outside the guard, the disposition of the signal is unchanged. */
 static void test_restored(void **state)
 {
 	struct sigaction before, after;

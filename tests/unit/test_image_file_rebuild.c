@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The images of this very process: as their files have them, and from memory alone. */
+/* The images of this process, read from their files and from memory only. */
 #include "elf/image_file.h"
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@
 
 #include "tests/unit/look.h"
 
-/* From now on `img` is read from what is in memory. */
+/* From now on, `img` is read from memory. */
 static bool rebuild(struct image *img)
 {
 	img->file->fd = image_rebuild(img);
@@ -75,7 +75,7 @@ static void test_symbols(void **state)
 	assert_true(seen > 1000);
 }
 
-/* The version that programs are linked with, where a name has several. */
+/* Where a name has several versions, the one that programs are linked with. */
 static void test_version(void **state)
 {
 	_cleanup_(look_end) struct look files;
@@ -96,7 +96,7 @@ static void test_version(void **state)
 	}
 }
 
-/* Code and constants are where the file has them, and so is the build id. */
+/* Code, constants and the build id are where the file has them. */
 static void test_bytes(void **state)
 {
 	_cleanup_(look_end) struct look memory;
@@ -117,7 +117,7 @@ static void test_bytes(void **state)
 	assert_memory_equal(id, libc->build_id, libc->build_id_len);
 }
 
-/* What is not there, or lies, gives no file, or one with nothing in it. */
+/* An image that is missing or invalid gives no file. */
 static void test_nothing(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -131,7 +131,7 @@ static void test_nothing(void **state)
 	img.start = (uintptr_t)state & ~(uintptr_t)4095; /* the stack */
 	img.end = img.start + 4096;
 	assert_int_equal(image_rebuild(&img), -1);
-	img.start = 4096; /* where nothing may be mapped */
+	img.start = 4096; /* nothing can be mapped here */
 	img.end = 8192;
 	assert_int_equal(image_rebuild(&img), -1);
 }
@@ -141,7 +141,7 @@ struct page {
 	Elf64_Phdr ph[4];
 };
 
-/* An image of one page, and of `n` segments that say how long they are. */
+/* An image of one page, with `n` segments of a claimed length. */
 static struct image make_page(struct page *page, size_t n, uint64_t filesz)
 {
 	const struct map map = { 0 };
@@ -181,7 +181,7 @@ static bool is_rebuilt(size_t n, uint64_t filesz)
 	return ok;
 }
 
-/* Images that say they are as long as can be, in one page. */
+/* Images of one page that claim to be as long as possible. */
 static void test_giant(void **state)
 {
 	(void)state;
@@ -191,7 +191,7 @@ static void test_giant(void **state)
 	assert_false(is_rebuilt(4, IMAGE_REBUILT_MAX / 2));
 }
 
-/* Many of them are not more than one of them may be. */
+/* All rebuilt images together are limited like a single one. */
 static void test_many(void **state)
 {
 	struct page *page =

@@ -35,7 +35,7 @@ static void test_bias(void **state)
 	assert_false(image_head_bias(&head, 0x400000, 0x3000, PF_R, &bias));
 }
 
-/* What lld makes of a small library: code that is not where its place in the file says. */
+/* The layout of a small library by lld: code is not mapped at its file offset. */
 static void test_code_at(void **state)
 {
 	struct image_head lld = {
@@ -51,7 +51,7 @@ static void test_code_at(void **state)
 	assert_int_equal(image_head_code_at(&lld, 0x7ff), 0x17ff);
 	assert_int_equal(image_head_code_at(&lld, 0x800), 0);
 	assert_int_equal(image_head_code_at(&lld, UINT64_MAX), 0);
-	/* Twice in memory: which one is meant cannot be told. */
+	/* The offset is mapped twice, which is ambiguous. */
 	lld.loads[2] = (struct segment){ 0x700, 0x9700, 0x100, 0x100, PF_R | PF_X };
 	assert_int_equal(image_head_code_at(&lld, 0x6ff), 0x16ff);
 	assert_int_equal(image_head_code_at(&lld, 0x700), 0);
@@ -80,7 +80,7 @@ static void test_no_elf(void **state)
 	assert_false(image_head_parse(&got, bytes, sizeof(bytes)));
 }
 
-/* A segment that wraps around the address space, and more segments than anybody has. */
+/* A segment that wraps around the address space, and an excessive number of segments. */
 static void test_absurd_segments(void **state)
 {
 	struct {

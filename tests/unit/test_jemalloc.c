@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * This program holds something that looks like jemalloc to whoever reads its
- * symbols: functions with jemalloc's names, in two places, and the texts.
+ * To a reader of its symbols, this program looks like jemalloc: it has functions with jemalloc's
+ * names, in two places, and its texts.
  */
 #include "jemalloc/jemalloc.h"
 
@@ -140,8 +140,8 @@ static void test_static(void **state)
 }
 
 /*
- * All of jemalloc's functions, by name and by what they call, wherever they lie; and not the
- * program's: its main() is on every stack.
+ * All functions of jemalloc, found by name and by what they call, wherever they are, but none of
+ * the program's: its main() is on every stack.
  */
 static void test_text(void **state)
 {
@@ -165,7 +165,7 @@ static void test_text(void **state)
 		assert_false(covers(&look, address_of(&look, outside[i])));
 }
 
-/* A program with LD_PRELOAD set or not, sleeping; ready when it is what it shall be. */
+/* Starts a program with or without LD_PRELOAD, and returns when it is asleep. */
 static pid_t sleep_start(const char *preload)
 {
 	pid_t pid = fork();
@@ -240,7 +240,7 @@ static void test_names(void **state)
 	(void)state;
 	assert_string_equal(jemalloc_conf_name(&je), "_RJEM_MALLOC_CONF");
 	je.prefix[0] = '\0';
-	/* Once found it is kept. */
+	/* The name is kept once it is found. */
 	assert_string_equal(jemalloc_conf_name(&je), "_RJEM_MALLOC_CONF");
 	je.conf_name[0] = '\0';
 	assert_string_equal(jemalloc_conf_name(&je), "MALLOC_CONF");
