@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Names with every byte that could end a word or a line. */
+/* A name with every byte that could end a word or a line. */
 static const char odd_name[] = "a b\nprof.active false\nend 1%41\x7f\xff";
 
 static struct journal opened(bool create)
@@ -27,7 +27,7 @@ static struct journal opened(bool create)
 	return j;
 }
 
-/* Another process than the one with the lock. */
+/* Runs fn() in a different process from the one that holds the lock. */
 static bool in_child(bool (*fn)(pid_t pid))
 {
 	pid_t pid = getpid(), child = fork();
@@ -40,7 +40,7 @@ static bool in_child(bool (*fn)(pid_t pid))
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* What another one holds is nothing to act upon. */
+/* A journal held by another process is reported as busy, and its state is not returned. */
 static bool is_busy(pid_t pid)
 {
 	struct journal j = JOURNAL_INIT;
@@ -96,7 +96,7 @@ static void test_lock(void **state)
 	j.state = (struct journal_state){ .pid = getpid(), .recorder = 12345, .active = true };
 	assert_int_equal(journal_write(&j, &err), 0);
 	assert_true(in_child(is_busy));
-	/* Not only the first one is kept out. */
+	/* Attempts after the first one fail as well. */
 	assert_true(in_child(is_busy));
 	journal_close(&j);
 	assert_false(in_child(is_busy));
@@ -105,9 +105,9 @@ static void test_lock(void **state)
 	journal_close(&j);
 }
 
-static int ends[2]; /* a pipe: what outlives its parent has [1] */
+static int ends[2]; /* a pipe: the orphaned child lives until [1] is closed */
 
-/* Ends with the lock, and leaves a child that has all its descriptors. */
+/* Exits while it holds the lock, and leaves a child that has inherited its descriptors. */
 static bool die_before_child(pid_t pid)
 {
 	struct journal j = JOURNAL_INIT;
@@ -126,7 +126,7 @@ static bool die_before_child(pid_t pid)
 	return true;
 }
 
-/* The lock ends with who took it, whatever becomes of its children. */
+/* The lock ends with the process that took it, even if a child survives. */
 static void test_lock_is_not_inherited(void **state)
 {
 	struct journal j;
@@ -142,7 +142,7 @@ static void test_lock_is_not_inherited(void **state)
 	close(ends[1]);
 }
 
-/* A shorter text takes the place of a longer one, at once and whole; the lock goes on. */
+/* A shorter text replaces a longer one atomically; the lock is kept. */
 static void test_shorter(void **state)
 {
 	struct journal j = opened(true);
@@ -172,7 +172,7 @@ static void test_shorter(void **state)
 	journal_close(&j);
 }
 
-/* A tail of a longer text, as older versions could leave it, is no text of ours. */
+/* A text followed by the tail of a longer one, as older versions could leave it, is rejected. */
 static void test_not_whole(void **state)
 {
 	static const char head[] = "pid 1\nstart 2\nprogram 3\nrecorder 4\n";
@@ -206,7 +206,7 @@ static bool decided_is_busy(pid_t pid)
 	       err.code == ERR_BUSY;
 }
 
-/* What the user decided is not put back; what he did not is. */
+/* Settings that the user has decided on are not restored; the others still are. */
 static void test_decided(void **state)
 {
 	struct journal j = opened(true);
@@ -259,7 +259,7 @@ static void test_list(void **state)
 	journal_close(&j);
 }
 
-/* Whose process it is: another start time, or another program, is another one. */
+/* A different start time or a different program means a different process. */
 static void test_identity(void **state)
 {
 	struct journal_state s = { 0 };
@@ -299,7 +299,7 @@ int main(void)
 
 	if (!mkdtemp(folder))
 		return 2;
-	setenv("XDG_RUNTIME_DIR", folder, 1); /* root has /run */
+	setenv("XDG_RUNTIME_DIR", folder, 1); /* root uses /run */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	snprintf(own, sizeof(own), "%s/jeprof-ctl", folder);
 	rmdir(own);

@@ -25,7 +25,7 @@ static void test_paths(void **state)
 			    "\"n\":18446744073709551615,\"none\":null}");
 }
 
-/* A value that stood where an object is needed gives way to it. */
+/* A value is replaced where an object is needed. */
 static void test_replaced(void **state)
 {
 	_cleanup_(json_close) struct json_object *doc = json_object_new_object();

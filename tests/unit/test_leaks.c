@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The statistics of diff and leaks, on programs whose truth is known: they are made up here. */
+/* The statistics of diff and leaks, on made-up programs whose behavior is known. */
 #include "profile/leaks.h"
 #include "profile/significance.h"
 #include "tests/unit/said.h"
@@ -16,12 +16,12 @@
 #include <cmocka.h>
 
 #define PERIOD 524288.0
-#define SIZE 1000.0 /* of all objects */
+#define SIZE 1000.0 /* of each object */
 #define STACKS 20
 #define STACKS_MAX 60
 #define PROFILES_MAX 16
 
-/* xorshift64*: the same numbers everywhere. */
+/* xorshift64*: the same numbers on every machine. */
 static uint64_t seed;
 
 static double uniform(void)
@@ -36,7 +36,7 @@ static double poisson(double mean)
 {
 	double n = 0, left = exp(-mean);
 
-	if (mean > 500) /* exp() would be too small: two of the half */
+	if (mean > 500) /* exp() would underflow: add two of half the mean */
 		return poisson(mean / 2) + poisson(mean / 2);
 	for (double p = uniform(); p > left; p *= uniform())
 		n++;
@@ -52,7 +52,7 @@ static double survivors(double n, double probability)
 	return left;
 }
 
-/* A series whose values are set by hand. */
+/* A series with values set by the test. */
 struct made {
 	struct profile_series series;
 	struct profile_series_row rows[PROFILES_MAX];
@@ -70,7 +70,7 @@ static void made_init(struct made *m, size_t profiles, size_t stacks)
 	m->series.all.stacks = m->stacks;
 	m->series.all.frames = m->frames;
 	m->series.all.n_frames = m->series.all.n_stacks = stacks;
-	for (size_t s = 0; s < stacks; s++) { /* each its own, of no thread; and of no name */
+	for (size_t s = 0; s < stacks; s++) { /* one frame each, no thread, no symbols */
 		m->frames[s] = (uint32_t)s;
 		m->stacks[s] = (struct profile_stack){ s, 1, PROFILE_NONE, { 0 }, { 0 }, { 0 } };
 	}
@@ -80,7 +80,7 @@ static void made_init(struct made *m, size_t profiles, size_t stacks)
 	}
 }
 
-/* As profile_parse() counts `samples` of objects of SIZE. */
+/* Counts `samples` of objects of SIZE like profile_parse(). */
 static void made_set(struct made *m, size_t profile, size_t stack, double samples)
 {
 	double factor = 1 / (1 - exp(-SIZE / PERIOD));
@@ -97,7 +97,7 @@ static size_t count_leaks(struct made *m, struct profile_leaks *out)
 	return out->n_leaks;
 }
 
-/* Of how many of `runs` such programs, of which none leaks, is it said that it does? */
+/* Returns for how many of `runs` programs, none of which leaks, a leak is reported. */
 static unsigned int false_alarms(unsigned int runs, size_t profiles, double samples,
 				 double survival, double unrest)
 {
@@ -147,7 +147,7 @@ static void test_no_leak(void **state)
 			 worst);
 }
 
-/* Programs that use more memory at one time and less at another. */
+/* Programs whose memory use fluctuates. */
 static void test_unrest(void **state)
 {
 	unsigned int alarms = 0;
@@ -160,7 +160,7 @@ static void test_unrest(void **state)
 		fail_msg("%u of 1000 restless programs leak", alarms);
 }
 
-/* As a normal distribution, nearly: of mean 0 and variance 1. */
+/* Approximately normally distributed, with mean 0 and variance 1. */
 static double normal(void)
 {
 	double sum = -6;
@@ -171,13 +171,13 @@ static double normal(void)
 }
 
 /*
- * The memory of many stacks goes up and down, by 30 % as a rule, and remembers so much of where it
- * was. One may leak besides: so many samples from one profile to the next.
+ * The memory of many stacks fluctuates, by 30 % as a rule; `memory` is the correlation with the
+ * previous profile. The first stack may also leak: `leak` samples per profile on average.
  */
 struct swing {
 	size_t profiles;
 	double memory, leak;
-	unsigned int runs, found, alarms; /* alarms: by others than the one that leaks */
+	unsigned int runs, found, alarms; /* alarms: on stacks other than the leaking one */
 };
 
 static void swing(struct swing *w)
@@ -209,7 +209,7 @@ static void swing(struct swing *w)
 	}
 }
 
-/* What falls tells how much of the growth means nothing. */
+/* Stacks that shrink show how much of the growth is noise. */
 static void test_swing(void **state)
 {
 	static const struct {
@@ -267,7 +267,7 @@ static void test_leak(void **state)
 			 runs, found, within, outside, others);
 }
 
-/* One stack is drained as steadily as another one grows: that is no reason to doubt it. */
+/* One stack shrinks as steadily as another one grows: this casts no doubt on the leak. */
 static void test_drained(void **state)
 {
 	struct profile_leaks leaks;
@@ -287,7 +287,7 @@ static void test_drained(void **state)
 	profile_leaks_fini(&leaks);
 }
 
-/* Activation: what was there before is not seen, and is replaced by what is. */
+/* After activation, objects allocated before are not seen, and are replaced by objects that are. */
 static void test_filling_up(void **state)
 {
 	struct profile_leaks leaks;
@@ -331,7 +331,7 @@ static void test_known_values(void **state)
 	assert_float_equal(significance_student(63.656741, 1), 0.005, 1e-6);
 	assert_float_equal(significance_student_at(0.025, INFINITY), 1.959964, 1e-6);
 	assert_float_equal(significance_student_at(0.025, 4), 2.776445, 1e-6);
-	/* Five samples, all of them in the second: one of 2^5 ways. */
+	/* All five samples are in the second profile: one of 2^5 outcomes. */
 	assert_float_equal(significance_growth(0, 0, 5, 5), 1.0 / 32, 1e-9);
 	assert_true(significance_growth(3, 3, 3, 3) == 1);
 	assert_true(significance_growth(3, 0, 4, 0) == 0);
@@ -368,7 +368,7 @@ static void test_holm(void **state)
 	assert_int_equal(significance_holm(p, 4, 100, significant, &err), 0);
 	for (size_t i = 0; i < 4; i++)
 		assert_false(significant[i]);
-	/* what was not tested never is, however many others are */
+	/* A value that was not tested is never significant, however many others are. */
 	assert_int_equal(significance_holm(all_but_one, 2, 1, significant, &err), 0);
 	assert_true(significant[0]);
 	assert_false(significant[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where it leaks: in which function, though none of its stacks shows it, and in which threads. */
+/* Where a program leaks: in which function, even if no single stack shows it, and which threads. */
 #include "profile/leaks.h"
 
 #include "tests/unit/said.h"
@@ -44,7 +44,7 @@ static struct profile_leaks find(const struct profile_series *s)
 	return leaks;
 }
 
-/* Samples of a KiB in each thread: t1 and t2 are "work", t3 "net", t4 and t5 have no name. */
+/* Adds samples of 1 KiB per thread: t1 and t2 are "work", t3 is "net", t4 and t5 have no name. */
 static void add_threads(struct profile_series *s, const int samples[5])
 {
 	static const char *const names[] = { " work", " work", " net", "", "" };
@@ -89,13 +89,13 @@ static void test_threads(void **state)
 	leak = &leaks.leaks[0];
 	assert_int_equal(leak->kind, PROFILE_LEAK_STACK);
 	assert_int_equal(leak->n_stacks, 1);
-	/* What grew by 10 + 30, 8 and 2 a time; t3 shrank. */
+	/* t1 and t2 grew by 10 + 30 per profile, t4 by 8 and t5 by 2; t3 shrank. */
 	assert_int_equal(leak->n_threads, 3);
 	assert_int_equal(leak->n_named, 3);
 	expect_threads(&s, &leak->threads[0], 2, 2, 40.0 / 50);
 	expect_threads(&s, &leak->threads[1], 4, 1, 8.0 / 50);
 	expect_threads(&s, &leak->threads[2], 5, 1, 2.0 / 50);
-	/* Of all threads together it is 43 a time. */
+	/* All threads together grew by 43 per profile. */
 	assert_true(fabs(leak->last - leak->first - 43 * 11 * 1024 / (1 - exp(-1))) < 1e-3);
 	profile_leaks_fini(&leaks);
 	profile_series_fini(&s);
@@ -104,8 +104,8 @@ static void test_threads(void **state)
 #define CALLERS 40
 
 /*
- * leak() is called by many, who hold a few samples each, of which it leaks one a time, or at one of
- * its lines two; hold() is called by as many, and does not grow.
+ * leak() has many callers, which hold a few samples each. It leaks one per caller and profile, or
+ * two at one of its lines only. hold() has as many callers and does not grow.
  */
 static void add_calls(struct profile_series *s, int time, bool lines)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is known of C libraries: by their numbers, and their records of a thread's stack. */
+/* C libraries: their numbers, and their records of a thread's stack. */
 #include "injector/libc.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void test_lists(void **state)
 	assert_false(libc_image_holds_locks("ld-musl-x86_64.so.1"));
 }
 
-/* setuid(2) must reach a thread that works for us, and a cancellation must not. */
+/* setuid(2) must reach a thread that works for us; a cancellation must not. */
 static void test_signals(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void test_musl_stack(void **state)
 	assert_false(in_musl(w, SP, &map));
 }
 
-/* In glibc thread-local data is a part of the stack, and where the record is differs. */
+/* In glibc, thread-local data is part of the stack, and the position of the record varies. */
 static void test_glibc_stack(void **state)
 {
 	uint64_t w[WORDS] = { TLS };
@@ -119,7 +119,7 @@ static void test_glibc_stack(void **state)
 	assert_false(libc_glibc.stack(w, WORDS, TLS, SP, &map, &stack));
 }
 
-/* Protected pages count as a part of what is to hold the record. */
+/* Protected pages count as part of the range that must contain the recorded stack. */
 static void test_protected(void **state)
 {
 	const uint64_t above = BASE + GUARD + 0x4000;

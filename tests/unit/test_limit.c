@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-/* The groups of a process, the innermost first; made up. */
+/* The control groups of a process, innermost first; made up. */
 static struct limit inner, outer;
-static uint64_t high; /* of the inner one; 0: there is none */
+static uint64_t high; /* of the inner group; 0: none */
 
 bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
 bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
@@ -56,7 +56,7 @@ static void test_nearest(void **state)
 	assert_int_equal(nearest(), 100);
 	outer = (struct limit){ .limit = 1000, .used = 960 };
 	assert_int_equal(nearest(), 1000);
-	/* A limit may be lowered to less than is used. */
+	/* A limit may be lowered below the current use. */
 	inner.used = 101;
 	assert_int_equal(nearest(), 100);
 	inner.used = 50;
@@ -75,7 +75,7 @@ bool __wrap_cgroup_keyed(const char *folder, const char *file, const char *key, 
 	return true;
 }
 
-/* memory.high counts where it is asked for, and also without memory.max. */
+/* memory.high counts if it is requested, even without memory.max. */
 static void test_high(void **state)
 {
 	char folder[PATH_MAX];
@@ -97,7 +97,7 @@ static void test_high(void **state)
 	assert_true(limit_of_cgroup_high(1, &l, folder));
 	assert_string_equal(folder, "outer");
 	assert_false(limit_of_folder("outer/inner", &l));
-	/* The two were read one after the other. */
+	/* The two are read one after the other, so inactive memory may exceed the use. */
 	l = (struct limit){ .limit = 10, .used = 5, .inactive = 6 };
 	assert_int_equal(limit_working_set(&l), 0);
 }

@@ -18,7 +18,7 @@
 #define HEAD "inuse_space of made (42): 1000 ±0 in 3 stacks; one sample per 512K\n"
 #define COLUMNS "      flat        cum   line\n"
 
-/* What find_source() answers, and what it was asked last. */
+/* What find_source() returns, and its last request. */
 struct source {
 	struct profile_source is;
 	char asked[64];
@@ -34,7 +34,7 @@ static void find_source(void *ctx, const char *path, uint32_t mapping, struct pr
 	*out = s->is;
 }
 
-/* work() at lines 2, 11 and again 2 below itself: each address has a line of its own. */
+/* work() at lines 2 and 11, and at both in a recursive call. Each address has its own line. */
 static struct made_profile *some_profile(void)
 {
 	static const struct made_stack stacks[] = {
@@ -87,7 +87,7 @@ static void test_source(void **state)
 						 "m\n12\n13\n14\n15\n16\n" } };
 
 	(void)state;
-	/* Of the 600 in both calls of work(), its whole has 600 once. */
+	/* The 600 allocated through two calls of work() count once in its total. */
 	expect(made, "^work$", &source,
 	       HEAD "\n"
 		    "work in made.c: flat 400, cum 1000 (100.0%)\n" COLUMNS
@@ -111,7 +111,7 @@ static void test_source(void **state)
 	made_free(made);
 }
 
-/* Lines far apart; the second is behind the end of the file. */
+/* Lines far apart; the second one is past the end of the file. */
 static void test_gap(void **state)
 {
 	struct made_profile *made = some_profile();
@@ -131,7 +131,7 @@ static void test_gap(void **state)
 		    "         .          .      6  6\n"
 		    "                         ...\n"
 		    "       300        900     40\n");
-	/* Dots stand for lines that are there. */
+	/* Dots stand for existing lines that are omitted. */
 	made->lines[2].line = made->lines[5].line = 12;
 	made->lines[0].line = made->lines[6].line = 1;
 	source.is = (struct profile_source){ .text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12" };
@@ -152,7 +152,7 @@ static void test_gap(void **state)
 	made_free(made);
 }
 
-/* By file, then by name; without a file there is nothing to ask for. */
+/* Sorted by file, then by name. Without a file, no source is requested. */
 static void test_no_source(void **state)
 {
 	struct made_profile *made = some_profile();
@@ -201,13 +201,13 @@ static void test_refused(void **state)
 	refused(made, "nobody", "/dev/null", ERR_FAILED, ERROR_NO_MATCH);
 	refused(made, "work[", "/dev/null", ERR_USAGE, ERROR_PATTERN_MALFORMED);
 	refused(made, "work", "/dev/full", ERR_OUTPUT, ERROR_REPORT_UNWRITTEN);
-	/* A name that is in no stack any more. */
+	/* The name no longer occurs in any stack. */
 	made->profile.n_stacks = 2;
 	refused(made, "leaf", "/dev/null", ERR_FAILED, ERROR_NO_MATCH);
 	made_free(made);
 }
 
-/* A line of any length, with tabs to its end: no more than is shown of it. */
+/* A line of any length, with tabs up to its end, is cut to the part that is shown. */
 static void test_long_line(void **state)
 {
 	enum { LONG = 100000, SHOWN = 512 };

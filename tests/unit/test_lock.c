@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#define USER 54398 /* whose folder is where XDG_RUNTIME_DIR says, also when root runs this */
+#define USER 54398 /* its folder is in XDG_RUNTIME_DIR, even if root runs this */
 static char folder[] = "/tmp/test_lock.XXXXXX";
 
-/* A child that has the lock until it is killed. */
+/* A child that holds the lock until it is killed. */
 static pid_t hold(pid_t target)
 {
 	struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* On this very program: it is built with debug data. */
+/* Looks up places in this program, which is built with debug data. */
 #include "symbols/lookup.h"
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* What the compiler knows of the places that are asked for. */
+/* What the compiler knows about these places. */
 static uint64_t return_address;
 static int call_line;
 
@@ -135,7 +135,7 @@ static void test_symbols(void **state)
 	symbols_lookup_free(l);
 }
 
-/* Symbols without end that all cover everything: it does not take forever. */
+/* Symbols without an end that all cover everything must not take forever. */
 static void test_too_many(void **state)
 {
 	static uint64_t places[1000];

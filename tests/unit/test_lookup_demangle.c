@@ -33,7 +33,7 @@ static void test_names(void **state)
 		assert_false(symbols_demangle(plain[i], buf));
 }
 
-/* Forty letters that stand for 2^30 words, names that nest or go on without end. */
+/* Forty letters that expand to 2^30 words, and names that nest or continue without end. */
 static void test_hostile(void **state)
 {
 	static char name[100000], buf[SYMBOLS_NAME_MAX];

@@ -66,7 +66,7 @@ static void test_danger(void **state)
 	assert_null(mallctl_lookup("prof.dump")->danger);
 }
 
-/* Every row says what it is, and what belongs to profiling is known to. */
+/* Every row is complete, and names that belong to profiling are known to need it. */
 static void test_table(void **state)
 {
 	(void)state;

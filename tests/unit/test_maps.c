@@ -123,7 +123,7 @@ static void test_find(void **state)
 	assert_null(maps_find(&m, UINT64_MAX));
 }
 
-/* Neighbours of different protection cannot be merged: as many mappings as the kernel allows. */
+/* Makes as many mappings as allowed: neighbours with different protection cannot be merged. */
 static void test_many(void **state)
 {
 	_cleanup_(maps_fini) struct maps m = { 0 };

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* What memfd_hold() says to a descriptor of ours. */
+/* Calls memfd_hold() on one of our descriptors. */
 static int hold(int fd, int *handle)
 {
 	struct err err = ERR_INIT;
@@ -38,7 +38,7 @@ static void test_fresh(void **state)
 
 	(void)state;
 	assert_int_equal(hold(fd, &handle), 0);
-	/* Another file at the same number: the handle stands for the first one. */
+	/* The handle refers to the first file, even if its descriptor number is reused. */
 	assert_int_equal(write(fd, "first", 5), 5);
 	close(fd);
 	assert_int_equal(memfd_open(handle, &opened, &err), 0);

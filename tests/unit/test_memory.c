@@ -19,7 +19,7 @@
 
 static const struct memory_stacks no_stacks;
 
-/* A program, its data and its .bss, memory of all kinds; what is in use of it, in KiB. */
+/* Mappings of a program, its data and its .bss, and memory of all kinds, with their use in KiB. */
 static const struct {
 	const char *line;
 	struct memory_use use;
@@ -99,14 +99,14 @@ static void test_largest(void **state)
 	assert_int_equal(m.items[0].start, 0x7f0000000000);
 	assert_string_equal(m.items[0].path, "");
 	assert_string_equal(m.items[1].path, "/dev/zero (deleted)");
-	/* the mappings of one file are one */
+	/* all mappings of a file are one item */
 	assert_string_equal(m.items[2].path, "/usr/bin/python3.11");
 	assert_int_equal(m.items[2].sum.mappings, 3);
 	assert_int_equal(m.items[2].sum.rss, 592 * KIB);
 	assert_int_equal(m.items[2].sum.size, 0x120000);
 }
 
-/* Stacks of coroutines lie in the heap, which is none therefore. */
+/* Stacks of coroutines are in the heap, which therefore does not count as a stack. */
 static void test_no_stacks(void **state)
 {
 	static uint64_t in_heap[] = { 0x7f0000001000, 0xc000001000 };
@@ -163,7 +163,7 @@ static void test_runtimes(void **state)
 		snprintf(text, sizeof(text), "1000-2000 r-xp 0 fe:00 1 %s\n", files[i].path);
 		sum(&m, text, &use, &no_stacks);
 		assert_int_equal(m.runtime, files[i].runtime);
-		/* data of that name runs nothing */
+		/* a data file of that name does not count */
 		snprintf(text, sizeof(text), "1000-2000 r--p 0 fe:00 1 %s\n", files[i].path);
 		sum(&m, text, &use, &no_stacks);
 		assert_int_equal(m.runtime, RUNTIME_NONE);
@@ -172,7 +172,7 @@ static void test_runtimes(void **state)
 	assert_int_equal(m.runtime, RUNTIME_GO);
 }
 
-/* False under the sanitizer, which reserves more address space than is looked at: it is refused. */
+/* Returns false under AddressSanitizer: it reserves more address space than is accepted. */
 static bool read_own(struct memory *m, const struct memory_stacks *stacks)
 {
 	struct err err = ERR_INIT;
@@ -216,7 +216,7 @@ static void read_pages(const volatile char *from, const volatile char *to)
 		assert_int_equal(*from, 0);
 }
 
-/* Some kernels have no page of zeros for memory that was only read (guests of PVM). */
+/* Some kernels have no zero page for memory that was only read (PVM guests). */
 static bool are_zeros_resident(void)
 {
 	const size_t size = 16 << 20;
@@ -231,7 +231,7 @@ static bool are_zeros_resident(void)
 	return are;
 }
 
-/* Our own: pages of a mapping that were written, and others that were not. */
+/* Reads this process: some pages of a mapping were written, others were only read. */
 static void test_read(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 64 << 20, written = 48 << 20;
@@ -261,7 +261,7 @@ static void test_read(void **state)
 static char variables[4 << 20];
 extern char _end[];
 
-/* The kernel joins memory that is mapped behind .bss to the same mapping. */
+/* The kernel merges memory mapped right behind .bss into the same mapping. */
 static void test_bss(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -272,7 +272,7 @@ static void test_bss(void **state)
 	(void)state;
 	memset(variables, 1, sizeof(variables));
 	size = size < 8 << 20 ? size : 8 << 20;
-	/* Where the heap follows at once, there is nothing between. */
+	/* If the heap follows directly, there is no gap to map. */
 	if (size)
 		assert_ptr_equal(mmap(end, size, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
@@ -289,7 +289,7 @@ static void test_bss(void **state)
 	munmap(end, size);
 }
 
-/* There is a huge zero page as well, which is not part of RSS either. */
+/* The huge zero page is not part of RSS either. */
 static void test_huge_zeros(void **state)
 {
 	const size_t size = 64 << 20, used = are_zeros_resident() ? size : 0;
@@ -331,7 +331,7 @@ static void test_message(void **state)
 	memory_unpack(&got, &u);
 	assert_true(unpack_done(&u));
 	assert_memory_equal(&got, &m, sizeof(m));
-	/* what does not add up, or is cut, is refused */
+	/* an inconsistent or truncated message is rejected */
 	for (size_t cut = 1; cut < p.len; cut += 7) {
 		u = (struct unpack){ .at = p.v, .end = p.v + p.len - cut };
 		memory_unpack(&got, &u);

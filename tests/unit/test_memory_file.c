@@ -62,7 +62,7 @@ static void test_writer_fails(void **state)
 	assert_int_equal(fd, -1);
 }
 
-/* A piece in the middle is lost, and the last one is not. */
+/* A chunk in the middle is lost, but the last one is not. */
 static int write_with_a_gap(FILE *out, const void *ctx, struct err *err)
 {
 	const struct rlimit *usual = ctx;

@@ -25,7 +25,7 @@ static char *written(const struct ops_list *list, const struct api_own_metrics *
 	return text;
 }
 
-/* Two processes, of which the first has two jemallocs. */
+/* Two processes; the first one has two jemallocs. */
 static struct ops_process some[] = {
 	{ .pid = 7,
 	  .comm = "one",
@@ -135,7 +135,7 @@ static void test_openmetrics(void **state)
 	free(text);
 }
 
-/* Without a process there is no family of any. */
+/* Without processes, no metric families of processes are written. */
 static void test_none(void **state)
 {
 	static const struct api_own_metrics own = { 0 };
@@ -174,7 +174,7 @@ static void test_most(void **state)
 	assert_int_equal(count(text, "\njeprof_process_rss_bytes{"), API_METRICS_PROCESSES_MAX);
 	assert_non_null(strstr(text, "\njeprof_processes 203\n"));
 	assert_non_null(strstr(text, "\njeprof_processes_omitted 3\n"));
-	/* Of those that have as much the first stay, and by pid. */
+	/* Among processes with equal RSS, the first ones are kept; the output is sorted by pid. */
 	assert_null(strstr(text, "pid=\"51\""));
 	assert_null(strstr(text, "pid=\"203\""));
 	assert_null(strstr(text, "pid=\"202\""));
@@ -183,7 +183,7 @@ static void test_most(void **state)
 	free(text);
 }
 
-/* Names of the target's, in all places where there is one. */
+/* Hostile names from the target, wherever a name appears. */
 static void test_hostile(void **state)
 {
 	static const char evil[] = "\"} 1\n\\\xff{";
