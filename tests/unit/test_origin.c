@@ -75,7 +75,7 @@ static void test_socket(void **state)
 	assert_int_equal(judged(WIRE_UNIX, (struct origin){ .method = "POST" }), ORIGIN_GOOD);
 }
 
-/* A name may lead here for the moment, an address may not. */
+/* An unknown name may resolve to this host temporarily (DNS rebinding); an address cannot. */
 static void test_tls(void **state)
 {
 	static const char *const addresses[] = { "10.1.2.3", "10.1.2.3:1", "[fd00::7]:19477",
@@ -122,7 +122,7 @@ static void test_tls(void **state)
 			 ORIGIN_OTHER_SITE);
 }
 
-/* The table of Go's TestCrossOriginProtection, and what is stricter here. */
+/* The table of Go's TestCrossOriginProtection, plus cases that are stricter here. */
 static void test_site(void **state)
 {
 	static const struct {
@@ -169,7 +169,7 @@ static void test_site(void **state)
 
 		if (origin_judge(WIRE_TCP, &o, NULL, 0) != rows[i].verdict)
 			fail_msg("%zu: %s %s %s", i, o.method, o.fetch_site, o.origin);
-		/* One that changes something is as a POST is. */
+		/* A GET that changes something is judged like a POST. */
 		if (!strcmp(rows[i].method, "POST")) {
 			struct origin get = o;
 

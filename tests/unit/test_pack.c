@@ -49,7 +49,7 @@ static void test_round_trip(void **state)
 	pack_fini(&p);
 }
 
-/* A message that was cut short anywhere is bad, and what is read from it is empty. */
+/* A message that is truncated anywhere is bad, and reads as empty. */
 static void test_cut(void **state)
 {
 	struct pack p = { 0 };
@@ -89,7 +89,7 @@ static void test_lies(void **state)
 	assert_null(unpack_text(&u, 64));
 	assert_true(u.bad);
 	p.len = 0;
-	pack_u64(&p, 1000); /* elements, in a message that has no room for them */
+	pack_u64(&p, 1000); /* elements, in a message too short for them */
 	u = reading(&p);
 	assert_int_equal(unpack_count(&u, 8), 0);
 	assert_true(u.bad);
@@ -98,7 +98,7 @@ static void test_lies(void **state)
 	u = reading(&p);
 	assert_true(!unpack_bool(&u) && u.bad);
 	u = reading(&p);
-	assert_false(unpack_done(&u)); /* there is more */
+	assert_false(unpack_done(&u)); /* there is more data */
 	pack_fini(&p);
 }
 

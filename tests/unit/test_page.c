@@ -27,7 +27,7 @@ static void test_bytes(void **state)
 	assert_null(memchr(bytes, '\0', len));
 }
 
-/* Marks of web/assemble have given way, and a script ends where it should. */
+/* The placeholders of web/assemble are replaced, and no script ends too early. */
 static void test_assembled(void **state)
 {
 	const char *script = find("<script type=\"module\">");
@@ -42,7 +42,7 @@ static void test_assembled(void **state)
 	assert_null(find("\nexport "));
 }
 
-/* What is not here already is fetched from this service alone. */
+/* The page loads nothing from elsewhere, and connects only to this service. */
 static void test_policy(void **state)
 {
 	static const char *const parts[] = { "default-src 'none'; ",	 "script-src 'sha256-",

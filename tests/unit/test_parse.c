@@ -62,7 +62,7 @@ static struct profile parsed(const char *text, const struct profile_options *opt
 	return p;
 }
 
-/* A file whose reading gives some bytes at a time, and fails after the last if it is to. */
+/* A source that returns a few bytes at a time, and fails after the last ones if requested. */
 struct pieces {
 	const char *at;
 	size_t left, step;
@@ -87,7 +87,7 @@ static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
 	return (ssize_t)n;
 }
 
-/* However it is cut in pieces, it is the same profile, or the same error. */
+/* However the text is split into pieces, the profile or the error is the same. */
 static void assert_same_in_pieces(const char *text, size_t len)
 {
 	static const size_t steps[] = { 1, 2, 7, 64, 1000000 };
@@ -121,7 +121,7 @@ static bool is_near(double a, double b)
 	return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-/* Go's text: half the rate that it names, and the calls behind each stack. */
+/* Go's text: half the rate that it names, and stacks followed by the names of their calls. */
 static void test_go(void **state)
 {
 	static const char *const wanted[] = { "main.(*T).hold", "main.rec", "main.rec" };
@@ -140,7 +140,7 @@ static void test_go(void **state)
 		assert_string_equal(p.symbols->functions[lines[i].function].name, wanted[i]);
 	assert_string_equal(p.symbols->functions[lines[0].function].file, "/src/a:b.go");
 	assert_int_equal(lines[0].line, 6);
-	/* What a stack begins with and has no name allocates; what it ends with does not. */
+	/* Innermost calls without a name belong to the allocator; outermost ones do not. */
 	assert_int_equal(profile_stack_lines(&p, &p.stacks[1], false, lines, 8), 2);
 	assert_int_equal(profile_stack_lines(&p, &p.stacks[0], false, lines, 8), 4);
 	profile_fini(&p);
@@ -182,7 +182,7 @@ static void test_v2(void **state)
 	profile_fini(&p);
 }
 
-/* As jeprof(1): each stack by the average size of its own objects. */
+/* Like jeprof(1): each stack is scaled by the average size of its own objects. */
 static void test_scale(void **state)
 {
 	double one = 1 / (1 - exp(-1.0)), small = 1 / (1 - exp(-1.0 / 64));
@@ -218,7 +218,7 @@ static void test_threads(void **state)
 	profile_fini(&p);
 }
 
-/* Parts of a stack add up to it, whatever their own averages; who has too much has nothing. */
+/* The parts of a stack add up to it, whatever their averages; excessive parts are dropped. */
 static void test_parts(void **state)
 {
 	static const char text[] = "heap_v2/1024\n"
@@ -274,7 +274,7 @@ static void test_v1(void **state)
 	"@ 0x401010 0x402001\n"  \
 	"  t*: 7: 77 [2: 1]\n" MAPS "# pid 42\n" facts
 
-/* What is allocated during some time: bytes alone, which are what they are. */
+/* Bytes allocated during some time: only alloc_space is known, and it is not scaled. */
 static void test_alloc_space(void **state)
 {
 	struct profile p = parsed(ALLOCATED("# counts alloc_space\n# sample_bytes 1024\n"), NULL);
@@ -289,7 +289,7 @@ static void test_alloc_space(void **state)
 		assert_int_equal(profile_knows(&p, (enum profile_type)t), space);
 		assert_true(p.stacks[0].value[t] == (space ? 3072 : 0));
 		assert_true(p.stacks[0].variance[t] == (space ? 3072 * 1024 : 0));
-		/* Of objects half a byte large the scale would be 2.5. */
+		/* Objects of half a byte would be scaled by 2.5. */
 		assert_true(p.stacks[1].value[t] == (space ? 1 : 0));
 	}
 	assert_int_equal(profile_default_type(&p), PROFILE_ALLOC_SPACE);
@@ -302,7 +302,7 @@ static void test_alloc_space(void **state)
 	profile_fini(&p);
 }
 
-/* Other counts than these are not known, and what is there is read as ever. */
+/* Unknown counts are ignored, and the profile is read as usual. */
 static void test_other_counts(void **state)
 {
 	static const char *const texts[] = {
@@ -422,7 +422,7 @@ static const struct {
 	{ "heap profile: 1: 8 [0: 0] heap/2\n", "not a heap profile" },
 	{ "heap profile: 1: 8 [0: 0] @ heap/2\n1: 8 [0: 0] @ 0x\n", "not an address" },
 	{ "heap profile: 1: 8 [0: 0] @ heap/2\n1: 8 [0: 0] 0x1\n", "not a line" },
-	/* So small a part of a sample that it would stand for infinitely many. */
+	/* Such a small part of a sample would stand for infinitely many objects. */
 	{ "heap_v2/18446744073709551615\n@ 0x1\n t*: 18446744073709551615: 1 [0: 0]\n",
 	  "objects without a size" },
 	{ "heap_v2/1\n@ 0x1\n tx: 1: 1 [0: 0]\n", "not the counts of a thread" },
@@ -459,7 +459,7 @@ static void test_bad(void **state)
 	}
 }
 
-/* A byte 0 ends every text in C: it cannot be part of one. */
+/* A NUL byte ends a string in C, so it cannot be part of one. */
 static void test_no_text(void **state)
 {
 	static const struct {
@@ -488,7 +488,7 @@ static void test_no_text(void **state)
 	}
 }
 
-/* What is written as \\xNN, and what only looks like it. */
+/* Text that is escaped as \xNN, and text that only looks like it. */
 static void test_escaped(void **state)
 {
 	static const char *const texts[][2] = {
@@ -509,7 +509,7 @@ static void test_escaped(void **state)
 	}
 }
 
-/* All threads of a name, whose parts are told apart. */
+/* All threads with a given name; their parts stay separate. */
 static void test_thread_name(void **state)
 {
 	static const char text[] = "heap_v2/1024\n"
@@ -538,7 +538,7 @@ static void test_thread_name(void **state)
 	profile_fini(&p);
 }
 
-/* Wherever it is cut, it is either refused, or whole up to there. */
+/* A truncated profile is either rejected, or complete up to its end. */
 static void test_cut(void **state)
 {
 	(void)state;

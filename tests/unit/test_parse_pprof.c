@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Profiles in pprof's format: those that other programs write, and malformed ones. */
+/* Profiles in pprof's format, as other programs write them, and malformed ones. */
 #include "profile/combine.h"
 #include "profile/format/pprof.pb-c.h"
 #include "profile/profile.h"
@@ -33,7 +33,7 @@ enum {
 #define SAMPLES 3
 #define LOCATIONS 3
 
-/* A message in pieces that a test changes before it is packed. */
+/* A message in parts, which a test modifies before packing it. */
 struct made {
 	char *texts[TEXTS];
 	Pprof__ValueType types[2], period_type, *types_at[2];
@@ -174,7 +174,7 @@ static void test_plain(void **state)
 	profile_fini(&p);
 }
 
-/* Of what cannot be: an error, not a guess. */
+/* Impossible messages are rejected rather than guessed at. */
 static void no_types(struct made *m)
 {
 	m->p.n_sample_type = 0;
@@ -233,7 +233,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* 4096 calls are a stack, and one more is none. */
+/* A stack may have 4096 calls, but not one more. */
 static void test_deep(void **state)
 {
 	static uint64_t deep[4097];
@@ -252,7 +252,7 @@ static void test_deep(void **state)
 	assert_int_equal(parse(&m, &p), -1);
 }
 
-/* Every beginning of a message is read, or refused; nothing beyond it is looked at. */
+/* Every prefix of a message is either read or rejected, and nothing beyond it is accessed. */
 static void test_cut(void **state)
 {
 	size_t len, read = 0;
@@ -278,12 +278,12 @@ static void test_cut(void **state)
 		}
 		free(cut);
 	}
-	/* Where the texts are cut off, its types are none: those come first. */
+	/* Without the texts, which come last, the sample types are unknown. */
 	assert_in_range(read, 0, len / 4);
 	free(bytes);
 }
 
-/* Addresses at both ends, and those that two locations share, are none of the program's. */
+/* Addresses at both extremes, and those that two locations share, are replaced by made-up ones. */
 static void test_addresses(void **state)
 {
 	static const uint64_t none[] = { 0, UINT64_MAX, PROFILE_MADE_UP - 1, PROFILE_MADE_UP,
@@ -307,12 +307,12 @@ static void test_addresses(void **state)
 	profile_fini(&p);
 }
 
-/* Mappings that are none, that overlap, that are no file's; ids that are not there. */
+/* Mappings that are empty, overlap, or have no file; ids that do not exist. */
 static void test_mappings(void **state)
 {
 	static const struct {
 		uint64_t start, limit;
-		size_t n; /* how many there are then */
+		size_t n; /* how many mappings are kept */
 	} cases[] = {
 		{ 0x600000, 0x700000, 2 },
 		{ 0x300000, 0x400000, 2 },
@@ -341,7 +341,7 @@ static void test_mappings(void **state)
 	}
 	make(&m);
 	m.mapping.filename = INT64_MIN;
-	m.mapping.build_id = T_NAME; /* of Go: no digits */
+	m.mapping.build_id = T_NAME; /* a Go build ID: no hex digits */
 	m.locations[0].mapping_id = 9;
 	p = parsed(&m);
 	assert_string_equal(p.mappings[0].path, "");
@@ -350,7 +350,7 @@ static void test_mappings(void **state)
 	profile_fini(&p);
 }
 
-/* Some locations with names, and others without, the last one too, at no address of their own. */
+/* Only the second location has names; neither it nor the last one has an address of its own. */
 static void test_names(void **state)
 {
 	const struct profile_symbols *s;
@@ -361,7 +361,7 @@ static void test_names(void **state)
 	make(&m);
 	m.locations[1].line = m.lines_at;
 	m.locations[1].n_line = 2;
-	m.lines[0].line = (int64_t)UINT32_MAX + 1; /* no line of a file */
+	m.lines[0].line = (int64_t)UINT32_MAX + 1; /* too large for a line number */
 	m.lines[1].line = 7;
 	m.locations[1].address = m.locations[2].address = 0;
 	p = parsed(&m);
@@ -372,7 +372,7 @@ static void test_names(void **state)
 	assert_int_equal(s->lines[s->locations[p.frames[p.stacks[1].first + 1]].first + 1].line, 7);
 	profile_fini(&p);
 
-	/* A function that is not there, or has no name, is none. */
+	/* A function that does not exist, or has no name, is ignored. */
 	m.lines[0].function_id = m.lines[1].function_id = 2;
 	p = parsed(&m);
 	assert_null(p.symbols);
@@ -419,7 +419,7 @@ static void test_threads(void **state)
 	profile_fini(&p);
 }
 
-/* Values as large as they get, below 0, and none; a period that is none. */
+/* Extreme, negative and zero values; invalid periods. */
 static void test_values(void **state)
 {
 	static const int64_t values[] = { INT64_MIN, -1, 0, 1, INT64_MAX };
@@ -432,7 +432,7 @@ static void test_values(void **state)
 		for (size_t j = 0; j < sizeof(periods) / sizeof(*periods); j++) {
 			make(&m);
 			m.period_type = m.types[1];
-			m.period_type.type = TEXTS - 1; /* none of ours: not sampled */
+			m.period_type.type = TEXTS - 1; /* set to "space" below */
 			m.p.period_type = &m.period_type;
 			m.texts[TEXTS - 1] = (char *)"space";
 			m.p.period = periods[j];
@@ -452,7 +452,7 @@ static void test_values(void **state)
 	}
 }
 
-/* Bytes that were allocated, and nothing else: each sample stands for some at least. */
+/* Only allocated bytes are known: their variance follows from the period. */
 static void test_alloc_space(void **state)
 {
 	struct profile p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is whose parent, as it may have been read while that changed. */
+/* Parents and children, as they may be read while they change. */
 #include "ops/target/pids.h"
 
 #include "ops/ops.h"
@@ -27,7 +27,7 @@ static void is_family(struct pid_tree *tree, pid_t root, const pid_t *wanted, si
 
 static void test_family(void **state)
 {
-	/* 3 and 9 are below 7, by 5; 8 has the number of one that ended; 10 and 11 go round. */
+	/* 3 and 9 are below 7, through 5; 8's parent pid was reused; 10 and 11 form a cycle. */
 	struct pid_node v[] = { { 1, 0, 0, 0 },	   { 3, 5, 30, 0 },  { 5, 7, 20, 0 },
 				{ 7, 1, 10, 0 },   { 8, 7, 5, 0 },   { 9, 5, 40, 0 },
 				{ 10, 11, 50, 0 }, { 11, 10, 50, 0 } };
@@ -46,7 +46,7 @@ static void test_family(void **state)
 	assert_int_equal(pid_tree_parent(&tree, 2), 0);
 }
 
-/* A long line of ancestors, each of which has a smaller number: it takes no longer than another. */
+/* A long chain of processes whose parents have larger pids takes no longer than any other. */
 static void test_line(void **state)
 {
 	enum { N = 100000 };
@@ -76,7 +76,7 @@ static void test_read(void **state)
 	pid_tree_fini(&tree);
 }
 
-/* A list that is to end early does not go on to the last process. */
+/* A list that is asked to stop does not continue to the last process. */
 static void test_stop(void **state)
 {
 	struct ops_list_request request = { .stop_fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };

@@ -16,13 +16,13 @@
 
 #define PATIENCE_MS 20000
 
-/* In a child: its own copy of these, and of what is mapped here. */
+/* A child has its own copy of these, and of everything mapped here. */
 static volatile unsigned char flags[4] = { 0, 1, 2, 255 };
 
 struct child {
 	pid_t pid;
 	int mem;
-	int go; /* written to: it becomes /bin/cat, which waits for more */
+	int go; /* a byte makes the child exec /bin/cat, which waits for more */
 };
 
 static struct child start(void)
@@ -88,7 +88,7 @@ static void test_flags(void **state)
 	assert_true(before && after && byte_of(&c, 0) == 1);
 	assert_int_equal(poke(&c, 1, false, &before, &after, &err), 0);
 	assert_true(before && !after && byte_of(&c, 1) == 0);
-	/* Its neighbours, and our own copy, are as they were. */
+	/* Its neighbours and our own copy are unchanged. */
 	assert_true(byte_of(&c, 2) == 2 && byte_of(&c, 3) == 255 && flags[0] == 0 && flags[1] == 1);
 	end(&c);
 }
@@ -110,7 +110,7 @@ static void test_no_flag(void **state)
 	end(&c);
 }
 
-/* A program that is another one by now, and one that has ended: neither is written to. */
+/* A process that runs another program by now, or that has ended, is not written to. */
 static void test_gone(void **state)
 {
 	struct child c = start();

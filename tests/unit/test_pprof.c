@@ -34,7 +34,7 @@ static Pprof__Profile *unpacked(const uint8_t *bytes, size_t size)
 	return pprof;
 }
 
-/* What Parca asks of a profile: ids from 1, in order, and no other is named. */
+/* What Parca requires of a profile: ids from 1, in order, and no references to other ids. */
 static void check_ids(const Pprof__Profile *p)
 {
 	assert_string_equal(p->string_table[0], "");
@@ -78,7 +78,7 @@ static const char *text(const Pprof__Profile *pprof, int64_t at)
 	return pprof->string_table[at];
 }
 
-/* The names of a sample's frames, "inner<outer<" each. */
+/* The names of a sample's frames, as "inner<outer<". */
 static const char *calls(const Pprof__Profile *pprof, size_t sample)
 {
 	static char names[4096];
@@ -208,7 +208,7 @@ static void test_threads(void **state)
 	made_free(made);
 }
 
-/* Of a profile that knows one type there is one, and of its samples no size. */
+/* A profile that knows only one type has one sample type, and no size labels. */
 static void test_alloc_space(void **state)
 {
 	struct made_profile *made = made_profile(stacks, N(stacks));
@@ -236,7 +236,7 @@ static void test_alloc_space(void **state)
 	made_free(made);
 }
 
-/* A regexp of 16 KB at most, of hostile names too; nothing of what was subtracted away. */
+/* drop_frames has at most 16 KB, even with hostile names; stacks that cancelled out are omitted. */
 static void test_hostile(void **state)
 {
 	static const struct made_stack odd[] = { { "a;operator new[](int)", 1, 5, 0, 0 },
@@ -263,7 +263,7 @@ static void test_hostile(void **state)
 	made_free(made);
 }
 
-/* What did not change is not in a difference, nor is what is said of all that there is. */
+/* A difference omits stacks that did not change, and facts about the whole heap. */
 static void test_difference(void **state)
 {
 	static const struct made_stack both[] = { { "main;same", 0, 0, 0, 0 },

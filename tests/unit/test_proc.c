@@ -28,7 +28,7 @@
 
 #define NOBODY 65534
 
-/* A child that sleeps until it is killed; it is ready when it has written a byte. */
+/* Starts a child that sleeps until it is killed, and waits until it is ready. */
 static pid_t child_start(void (*before)(void))
 {
 	int ready[2];
@@ -139,7 +139,7 @@ static void leave_leader(void)
 	pthread_create(&thread, NULL, thread_main, &ignored);
 }
 
-/* From when it is killed until it is gone, however long that takes. */
+/* A process is dying from the time it is killed until it is gone, however long that takes. */
 static void test_dying(void **state)
 {
 	pid_t pid = child_start(NULL);
@@ -192,7 +192,7 @@ static void test_threads(void **state)
 	assert_int_equal(err.code, ERR_LOST);
 }
 
-/* The leader has left, another thread lives on: that is a process. */
+/* A process whose leader has exited is alive as long as another thread is. */
 static void *write_and_pause(void *fd)
 {
 	if (write(*(int *)fd, "", 1) == 1)
@@ -245,7 +245,7 @@ static void test_read(void **state)
 	munmap(area, page);
 }
 
-/* One that ends with its page is readable; without an end it is cut, or fails with the page. */
+/* A string may end with its page. Without an end, it is cut, or fails at the end of the page. */
 static void test_read_string(void **state)
 {
 	size_t page = (size_t)getpagesize();
@@ -294,7 +294,7 @@ static void test_auxiliary_vector(void **state)
 	assert_false(proc_auxval(INT_MAX, AT_PAGESZ, &value));
 }
 
-/* 1, 0 when there is no link, -1 when that cannot be told. */
+/* Returns 1 for a link, 0 if there is none, -1 if that is unknown. */
 static int look_at_link(pid_t pid, const char *dir, const char *name, char *buf, size_t size)
 {
 	bool is_link = false;
@@ -372,7 +372,7 @@ static void test_may_trace(void **state)
 	assert_int_equal(proc_may_trace(&self, &err), -1);
 }
 
-/* Asked in a child that gave its rights away: 0 when the answer is ERR_PERM with cause and fix. */
+/* Runs in a child without privileges; returns 0 if the answer is ERR_PERM with cause and fix. */
 static int refused_as_nobody(pid_t pid)
 {
 	struct proc p;
@@ -402,7 +402,7 @@ static void test_not_allowed(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* The groups stand before most of what matters, and there can be 65536 of them. */
+/* The groups precede most of the fields that matter, and there can be 65536 of them. */
 static void test_status_of_many_groups(void **state)
 {
 	_cleanup_(cleanup_close) int fd = memfd_create("status", MFD_CLOEXEC);
@@ -423,7 +423,7 @@ static void test_status_of_many_groups(void **state)
 	}
 }
 
-/* Another program has another stack. The same one, at work, has not. */
+/* Another program has another stack; the same program at work does not. */
 static void test_replaced(void **state)
 {
 	struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a file is told by: a profile as it is, packed, or in a bundle; whole or not. */
+/* How profile files are recognized: plain, compressed or in a bundle, complete or not. */
 #include "ops/profile_file.h"
 
 #include "io/archive.h"
@@ -38,7 +38,7 @@ static void add(struct bytes *b, const void *v, size_t len)
 	b->len += len;
 }
 
-/* One member, as gzip(1) makes it. */
+/* Adds one gzip member, as gzip(1) writes it. */
 static void add_packed(struct bytes *b, const void *v, size_t len)
 {
 	z_stream z = { .next_in = (Bytef *)v, .avail_in = (uInt)len };
@@ -72,7 +72,7 @@ static int read_as(const struct bytes *b, size_t len, bool by_fd, struct err *er
 	return 0;
 }
 
-/* Less of what is packed is not less of a profile, but none. */
+/* A truncated compressed file is an error, not a shorter profile. */
 static void refuses_beginnings(const struct bytes *b)
 {
 	struct err err;
@@ -103,12 +103,12 @@ static void test_packed(void **state)
 	(void)state;
 	add_packed(&b, text, sizeof(text) - 1);
 	refuses_beginnings(&b);
-	/* Of a target there is no packed one. */
+	/* Profiles from a target are never compressed. */
 	assert_int_equal(read_as(&b, b.len, true, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_IS_PACKED);
 }
 
-/* Files that were put one behind the other are one, as for gzip(1). */
+/* Concatenated members are one file, as for gzip(1). */
 static void test_members(void **state)
 {
 	const size_t half = sizeof(text) / 2;
@@ -134,7 +134,7 @@ static void test_damaged(void **state)
 	add_packed(&b, text, sizeof(text) - 1);
 	for (size_t i = 10; i < b.len; i++) {
 		b.v[i] ^= 0x10;
-		/* Of the byte before its sum and its length a part is padding. */
+		/* Part of the byte before the checksum and the length is padding. */
 		assert_int_equal(read_as(&b, b.len, false, &err), i == b.len - 9 ? 0 : -1);
 		b.v[i] ^= 0x10;
 	}
@@ -181,7 +181,7 @@ static void test_bundle(void **state)
 	struct err err;
 
 	(void)state;
-	/* The best of them is taken, wherever it stands. */
+	/* The best profile is used, wherever it is in the bundle. */
 	bundle(&b, names, contents, 3);
 	assert_int_equal(read_as(&b, b.len, false, &err), 0);
 	bundle(&b, names, contents, 1);

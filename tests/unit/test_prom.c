@@ -61,7 +61,7 @@ static void test_label(void **state)
 	assert_label("a\nb\tc", "name=\"a\\\\x0ab\\\\x09c\"");
 	assert_label("l\xc3\xbc", "name=\"l\xc3\xbc\"");
 	assert_label("l\xc3", "name=\"l\\\\xc3\"");
-	/* What is cut is cut between characters, and ends. */
+	/* A value that is too long is cut between characters, and still terminated. */
 	memset(big, '"', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	out = open_memstream(&text, &len);

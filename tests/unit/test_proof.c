@@ -41,7 +41,7 @@ static void test_rights(void **state)
 		{ user, "0", "Uid:\t1000\t0\t0\t0\nGid:\t100\t100\t100\t100", "0", false },
 		{ user, "0", "Uid:\t1000\t1000\t0\t1000\nGid:\t100\t100\t100\t100", "0", false },
 		{ user, "0", "Uid:\t1000\t1000\t1000\t1000\nGid:\t100\t42\t42\t42", "0", false },
-		/* A service that may change between its ids does so in any thread. */
+		/* A service that may switch between its ids may do so in any thread. */
 		{ "Uid:\t0\t33\t0\t33\nGid:\t0\t33\t0\t33", "f",
 		  "Uid:\t0\t0\t0\t0\nGid:\t33\t0\t33\t0", "f", true },
 		{ "Uid:\t33\t33\t33\t33\nGid:\t33\t33\t33\t33", "0",
@@ -58,7 +58,7 @@ static void test_rights(void **state)
 	}
 }
 
-/* What was not proven cannot be changed: not even asked of the kernel. */
+/* An unproven thread is not changed: the kernel is not even asked. */
 static void test_unproven(void **state)
 {
 	static struct arch_xstate x;
@@ -90,7 +90,7 @@ static void test_take(void **state)
 	inj.start = p.status;
 	assert_int_equal(proof_take(&t, getpid(), status, &err), 0);
 	assert_int_equal(t.proven, getpid());
-	/* A process of its own, whatever clone(2) made it share. */
+	/* A process of its own, whatever it shares through clone(2). */
 	p.pid++;
 	assert_int_equal(proof_take(&t, getpid(), status, &err), -1);
 	assert_int_equal(err.code, ERR_UNSAFE);
@@ -104,7 +104,7 @@ static void test_take(void **state)
 	proc_close(&p);
 }
 
-/* A thread that ends has no program any more, while it still sleeps; its process has it. */
+/* An exiting thread no longer has a program, even while it still sleeps; its process does. */
 static void test_program(void **state)
 {
 	struct err err = ERR_INIT;
