@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which operation of a service is done when, and who gets its answer. */
+/* When a service runs each operation, and who gets its answer. */
 #include "serve/queue.h"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Two at once, in the order they came. */
+/* Two run at once, in the order in which they were added. */
 static void test_order(void **state)
 {
 	struct job *a = add(WIRE_STATUS, 1), *b = add(WIRE_STATUS, 2), *c = add(WIRE_STATUS, 3);
@@ -73,7 +73,10 @@ static void test_order(void **state)
 	assert_int_equal(queue_count(&queue, JOB_RUNNING), 2);
 }
 
-/* Of those that act on a process one; others go by. What is of none does not wait for any. */
+/*
+ * Only one operation per process runs at a time; operations on other processes, or on none, do not
+ * wait for it.
+ */
 static void test_one_each(void **state)
 {
 	struct job *a = add(WIRE_STATUS, 1), *b = add(WIRE_CHECK, 1), *c = add(WIRE_CHECK, 2);
@@ -101,7 +104,7 @@ static struct job *add_for(const struct serve_peer *peer, pid_t pid)
 	return queue_add(&queue, &m, peer, -1, 0);
 }
 
-/* Three quarters of the room is the most that one client has. */
+/* One client gets at most three quarters of the queue. */
 static void test_full(void **state)
 {
 	static const struct serve_peer other = { .transport = WIRE_UNIX, .uid = 7 },
@@ -131,7 +134,7 @@ static void test_full(void **state)
 	assert_non_null(add_for(&tls_too, 4));
 }
 
-/* The same profile is taken once for those who ask while it is taken, and within a second. */
+/* A profile is taken once for all who ask while it is being taken, or within a second. */
 static void test_shared(void **state)
 {
 	const struct wire_to_broker first = ask(WIRE_DUMP, 1), second = ask(WIRE_DUMP, 1),
@@ -152,7 +155,7 @@ static void test_shared(void **state)
 	assert_ptr_not_equal(added(&late, 5000 + SHARED_MS), a);
 }
 
-/* How a client showed who it is has no part in the answer. */
+/* How a client authenticated does not affect the answer. */
 static void test_shared_by_all(void **state)
 {
 	struct wire_to_broker first = ask(WIRE_DUMP, 1), second = ask(WIRE_DUMP, 1);
@@ -163,7 +166,7 @@ static void test_shared_by_all(void **state)
 	assert_ptr_equal(added(&second, 0), added(&first, 0));
 }
 
-/* What differs in anything is another one; so is one that failed, and what is no profile. */
+/* A request that differs in anything is not shared; nor is a failed one, or one for no profile. */
 static void test_not_shared(void **state)
 {
 	const struct wire_to_broker first = ask(WIRE_DUMP, 1);
@@ -187,7 +190,7 @@ static void test_not_shared(void **state)
 	assert_ptr_not_equal(add(WIRE_STATUS, 9), b);
 }
 
-/* A profile from before a change is not that of after it; that of another process is. */
+/* A profile from before a change is not shared after it, unless it is of another process. */
 static void test_not_shared_over_a_change(void **state)
 {
 	static const enum wire_op changes[] = { WIRE_ACTIVATE, WIRE_DEACTIVATE, WIRE_RESET };
@@ -211,13 +214,13 @@ static void test_not_shared_over_a_change(void **state)
 		assert_ptr_equal(run_next(), change);
 		end(change, 0);
 		assert_ptr_equal(run_next(), after);
-		/* What only asks is no change. */
+		/* A query is not a change. */
 		add(WIRE_STATUS, 1);
 		assert_ptr_equal(add(WIRE_DUMP, 1), after);
 	}
 }
 
-/* What is seen of all is looked at once for all who wait, but not from before they asked. */
+/* An overview is taken once for all who wait for it, but not shared from before they asked. */
 static void test_overviews(void **state)
 {
 	struct job *a = add(WIRE_METRICS, 0), *b;
@@ -232,7 +235,7 @@ static void test_overviews(void **state)
 	assert_ptr_equal(add(WIRE_METRICS, 0), b);
 }
 
-/* A profile of a time that has begun does not cover the time that is meant. */
+/* A profile over a time that has already begun does not cover the requested time. */
 static void test_long_not_shared(void **state)
 {
 	struct wire_to_broker m = ask(WIRE_DUMP, 1);
@@ -249,7 +252,7 @@ static void test_long_not_shared(void **state)
 	assert_ptr_equal(added(&m, 0), b);
 }
 
-/* They delay no operation of any process, and are limited, too: one more does not wait. */
+/* Long dumps delay no operation on any process. Their number is limited: one more is refused. */
 static void test_long_ones(void **state)
 {
 	struct wire_to_broker m = ask(WIRE_DUMP, 1);
@@ -271,7 +274,7 @@ static void test_long_ones(void **state)
 	assert_ptr_equal(run_next(), b);
 }
 
-/* It is being stopped: who asks for the same now gets one of their own. */
+/* A dump that is being stopped is not shared: the next request gets its own. */
 static void test_stopped_not_shared(void **state)
 {
 	const struct wire_to_broker first = ask(WIRE_DUMP, 1), second = ask(WIRE_DUMP, 1);
@@ -282,7 +285,7 @@ static void test_stopped_not_shared(void **state)
 	assert_ptr_equal(queue_cancel(&queue, first.id), a);
 	b = added(&second, 0);
 	assert_ptr_not_equal(b, a);
-	assert_null(run_next()); /* not before that one has left the process alone */
+	assert_null(run_next()); /* not before the other one has left the process */
 	end(a, 0);
 	assert_ptr_equal(run_next(), b);
 }
@@ -305,7 +308,7 @@ static void test_cancel(void **state)
 	assert_null(queue_cancel(&queue, 12345));
 }
 
-/* More than can share one answer get one of their own. */
+/* An answer has a maximum number of askers; further ones get their own. */
 static void test_many_askers(void **state)
 {
 	struct wire_to_broker m = ask(WIRE_DUMP, 1);
@@ -338,8 +341,7 @@ static void test_descriptors(void **state)
 	assert_false(is_open(kept));
 }
 
-/* What is done and answered goes after a while, or when there is no room; nothing else does. */
-/* A run has its own worker, is found by its number, and who stopped it waits for its end. */
+/* A run has its own worker and is found by its number. A request to stop it waits for its end. */
 static void test_runs(void **state)
 {
 	static const struct serve_peer other = { .transport = WIRE_UNIX, .uid = 7 };
@@ -349,7 +351,7 @@ static void test_runs(void **state)
 	(void)state;
 	for (int i = 0; i < SERVE_WORKERS_MAX; i++) {
 		m = ask(i % 2 ? WIRE_SAMPLE : WIRE_RECORD, 7);
-		/* One client has three quarters of them at most. */
+		/* One client gets at most three quarters of the workers. */
 		if (i == SERVE_WORKERS_MAX / 4 * 3)
 			assert_null(added(&m, 0));
 		queue_add(&queue, &m, i < SERVE_WORKERS_MAX / 4 * 3 ? &nobody : &other, -1, 0);
@@ -362,7 +364,7 @@ static void test_runs(void **state)
 	assert_ptr_equal(queue_find_run(&queue, 3), runs[2]);
 	assert_null(queue_find_run(&queue, 99));
 	assert_null(queue_find_run(&queue, 0));
-	/* Neither is who wants something of the process kept waiting. */
+	/* Other operations on the process are not delayed, either. */
 	assert_non_null(add(WIRE_STATUS, 7));
 	job = run_next();
 	assert_non_null(job);
@@ -375,7 +377,7 @@ static void test_runs(void **state)
 	end(runs[2], 0);
 	assert_ptr_equal(run_next(), stop);
 	end(stop, 0);
-	/* The same by the words that name no run. */
+	/* The same through an API that names no run. */
 	runs[3]->run = 4;
 	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid), 0);
 	runs[3]->began = true;
@@ -390,12 +392,12 @@ static void test_runs(void **state)
 	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid), 0);
 	assert_ptr_equal(run_next(), stop);
 	end(stop, 0);
-	/* There is room for another one. */
+	/* There is room for another run. */
 	assert_non_null(add(WIRE_RECORD, 8));
 	assert_non_null(run_next());
 }
 
-/* What a run changed is seen by who asks from now on. */
+/* After a run has changed something, later requests get a new profile. */
 static void test_age(void **state)
 {
 	struct job *job = add(WIRE_DUMP, 7);
@@ -410,6 +412,7 @@ static void test_age(void **state)
 	assert_ptr_not_equal(add(WIRE_DUMP, 7), job);
 }
 
+/* Answered jobs are freed after a while, or when there is no room; no others are. */
 static void test_forget(void **state)
 {
 	struct job *a = add(WIRE_STATUS, 1), *b = add(WIRE_STATUS, 2), *c = add(WIRE_STATUS, 3);
@@ -439,7 +442,7 @@ static void test_room(void **state)
 	assert_non_null(add(WIRE_STATUS, 12345));
 	assert_int_equal(queue_count(&queue, JOB_DONE), JOBS_MAX - 1);
 	for (size_t i = 0; i < JOBS_MAX; i++)
-		assert_int_not_equal(queue.v[i].ask.pid, 1); /* the oldest went */
+		assert_int_not_equal(queue.v[i].ask.pid, 1); /* the oldest one is gone */
 }
 
 int main(void)

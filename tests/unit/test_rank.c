@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which thread is borrowed first: children that wait in one system call each. */
+/* Which thread is borrowed first. Each child waits in one system call. */
 #include "injector/search.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static void in_a_loop(void)
 		__asm__ volatile("");
 }
 
-/* The rank of a child that does `wait`; RANK_NEVER when it is not even listed. */
+/* Returns the rank of a child that calls `wait`, or RANK_NEVER if it is not even listed. */
 static enum rank rank_with(enum caution caution, void (*wait)(void), bool blocks)
 {
 	struct candidate *c = NULL;
@@ -96,7 +96,7 @@ static enum rank rank_with(enum caution caution, void (*wait)(void), bool blocks
 		_exit(0);
 	}
 	assert_int_equal(proc_open(&p, child, &err), 0);
-	/* Until it is where it shall be. */
+	/* Wait until it blocks. */
 	for (int i = 0; i < 2000 && blocks && (sc.running || sc.nr < 0); i++) {
 		usleep(5000);
 		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
@@ -132,7 +132,7 @@ static void test_ranks(void **state)
 	assert_int_equal(rank_of(in_epoll_timed, true), RANK_RESTARTED);
 }
 
-/* Where a lock may be held that does not show, only who cannot hold one is looked at. */
+/* If a lock may be held invisibly, only threads that cannot hold one are considered. */
 static void test_caution(void **state)
 {
 	(void)state;
@@ -189,7 +189,7 @@ static void test_one(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(c->tid, getpid());
 	free(c);
-	/* The first process is no thread of ours. */
+	/* Process 1 is not one of our threads. */
 	assert_int_equal(rank_one(&self, 1, CAUTION_NONE, &c, &n, &err), -1);
 	assert_int_equal(err.code, ERR_NOPROC);
 	proc_close(&self);

@@ -42,7 +42,7 @@ static void test_copy(void **state)
 	(void)state;
 	assert_int_equal(received_copy(fd, &rules, &to, &bytes, &err), 0);
 	assert_int_equal(bytes, LEN);
-	/* What happens to the other one later does not matter. */
+	/* Later changes to the original do not matter. */
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(pread(to, buf, sizeof(buf), 0), LEN);
 	assert_memory_equal(buf, text, LEN);

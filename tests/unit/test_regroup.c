@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows: what stands for what, in our own names and in jeprof's. */
+/* Rows of a report: what they group, with our names and with jeprof's. */
 #include "profile/regroup.h"
 
 #include "profile/symbols.h"
@@ -15,7 +15,7 @@
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A call at an address, the innermost first; `name` NULL: there are no more. */
+/* A call at an address, innermost first; a NULL `name` ends the list. */
 struct call {
 	struct profile_function function;
 	uint32_t line;
@@ -62,7 +62,7 @@ static const struct profile_function *at(const struct profile *p, size_t address
 	return &s->functions[s->lines[s->locations[address].first + call].function];
 }
 
-/* --- ours --- */
+/* --- our names --- */
 
 static const struct place ours[] = {
 	{ 0x1000,
@@ -131,7 +131,7 @@ static void test_addresses(void **state)
 	profile_symbols_free(p.symbols);
 }
 
-/* --- jeprof's --- */
+/* --- jeprof's names --- */
 
 static void jeprof(struct profile *p, enum profile_grain grain)
 {
@@ -167,8 +167,8 @@ static void test_short_names(void **state)
 }
 
 /*
- * Debug data does not tell pieces of a function from it: they have the symbol's name only where
- * that begins as the short name does.
+ * Debug data does not distinguish split-off parts of a function from the function itself. They have
+ * the symbol's name only if that begins like the short name.
  */
 static void test_pieces(void **state)
 {
@@ -185,7 +185,7 @@ static void test_pieces(void **state)
 			.file = "/src/g.cc",
 			.known = true },
 		      2 } } },
-		/* It has no linkage name, and no other address was asked for before. */
+		/* It has no linkage name, and is the first address looked up. */
 		{ 0x1028,
 		  { { { .name = "h", .file = "/src/g.cc", .known = true }, 3 },
 		    { { .name = "A::n(int) [clone .part.0]",
@@ -194,7 +194,7 @@ static void test_pieces(void **state)
 			.known = true,
 			.bare = true },
 		      4 } } },
-		/* As the symbol table alone has it. */
+		/* As the symbol table has it without debug data. */
 		{ 0x103c,
 		  { { { .name = "void A::m<int>(int) [clone .part.0]",
 			.linkage = "_ZN1A1mIiEEvT_.part.0",
@@ -212,7 +212,7 @@ static void test_pieces(void **state)
 	profile_symbols_free(p.symbols);
 }
 
-/* Two functions with one short name are told apart by where they start. */
+/* Two functions with the same short name are distinguished by their start addresses. */
 static void test_shared_names(void **state)
 {
 	static const struct place places[] = {
@@ -255,7 +255,7 @@ static void test_grains(void **state)
 		  "000000000000103f f /src/f.cc:?");
 }
 
-/* What the symbol table says of files, where debug data says nothing. */
+/* Files according to the symbol table, where debug data names none. */
 static void test_table_files(void **state)
 {
 	static const struct place places[] = {
@@ -272,7 +272,7 @@ static void test_table_files(void **state)
 	assert_string_equal(at(&p, 1, 0)->name, "b :?");
 	assert_string_equal(at(&p, 2, 0)->name, "c ??:?");
 	profile_symbols_free(p.symbols);
-	/* A hint: our own rows do without. */
+	/* This is only a hint, which our own rows omit. */
 	p = made(places, 3);
 	assert_int_equal(profile_regroup(&p, PROFILE_BY_LINE, &err), 0);
 	assert_string_equal(at(&p, 0, 0)->name, "a");
@@ -280,8 +280,8 @@ static void test_table_files(void **state)
 }
 
 /*
- * The first address asked for in a call that was inlined has the name of the symbol, where DWARF
- * has no linkage name of it: once for each call, whatever files its lines are from.
+ * In an inlined call, the first address looked up has the name of the symbol if DWARF has no
+ * linkage name for the call: once for each call, whatever files its lines are from.
  */
 static void test_bare(void **state)
 {

@@ -46,7 +46,7 @@ static int write_report(struct made_profile *made, enum kind kind,
 	return ret;
 }
 
-/* To be freed. */
+/* The caller frees the result. */
 static char *report(struct made_profile *made, enum kind kind,
 		    const struct profile_report_options *o, const char *peek)
 {
@@ -71,7 +71,7 @@ static void expect(struct made_profile *made, enum kind kind,
 	free(text);
 }
 
-/* work() allocates 600K of 800K, of which leaf() has 200K. */
+/* work() accounts for 600K of 800K, including 200K in leaf(). */
 static struct made_profile *some_profile(void)
 {
 	static const struct made_stack stacks[] = {
@@ -148,7 +148,7 @@ static void test_rows(void **state)
 	made_free(made);
 }
 
-/* Percentages are of all that changed, and who shrank is not hidden. */
+/* Percentages refer to the sum of all changes, and functions that shrank are shown. */
 static void test_difference(void **state)
 {
 	static const struct made_stack stacks[] = {
@@ -210,7 +210,7 @@ static void test_difference(void **state)
 	made_free(made);
 }
 
-/* What was allocated in a time: per second, too. Nothing at all has no percentages. */
+/* Allocations over a time also have a rate. An empty profile has no percentages. */
 static void test_head(void **state)
 {
 	static const struct made_stack stack = { "main", 0, 0, 4, 3 * KIB };
@@ -306,7 +306,7 @@ static void test_tree(void **state)
 	o.node_count = 1;
 	snprintf(want, sizeof(want), "%s%s", tree_head, work_in_tree);
 	expect(made, TREE, &o, want);
-	/* All that match, whatever their number; calls below a part of the total are left out. */
+	/* All matches are shown, whatever their number; calls below edge_fraction are omitted. */
 	o.edge_fraction = 0.75;
 	text = report(made, TREE, &o, "^work$|^main$");
 	snprintf(want, sizeof(want), "%s%s%s", tree_head,
@@ -348,7 +348,7 @@ static void test_refused(void **state)
 	refused(&o, "work", "/dev/full", ERR_OUTPUT, ERROR_REPORT_UNWRITTEN);
 }
 
-/* A long stack in a narrow terminal, and a large part of the whole in red. */
+/* A long stack in a narrow terminal, and a large share of the total in red. */
 static void test_terminal(void **state)
 {
 	static const struct made_stack stacks[] = {
@@ -406,7 +406,7 @@ static void test_amounts(void **state)
 	}
 }
 
-/* As Perl prints it: what is cut off, and what is divided by 0. */
+/* Printed as by Perl: truncated amounts, and divisions by 0. */
 static void test_jeprof(void **state)
 {
 	static const struct made_stack stacks[] = {

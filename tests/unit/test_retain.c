@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How many profiles of guards stay in a folder, and that nothing else there is touched. */
+/* How many profiles of guards stay in a folder, and that nothing else in it is touched. */
 #include "ops/guard/retain.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 static int dir = -1;
 
-/* A file of so many bytes, which are a hole. */
+/* Creates a file with a hole of `bytes` bytes. */
 static void made(const char *name, off_t bytes)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -38,7 +38,10 @@ static bool is_left(const char *name)
 	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
 }
 
-/* For each of a list "PROCESS.TIME-WORD ...": PROCESS.DAYTIMEZ.guard-WORD.heap. How many it has. */
+/*
+ * Calls fn() with PROCESS.DAYTIMEZ.guard-WORD.heap for each "PROCESS.TIME-WORD" in a list. Returns
+ * the length of the list.
+ */
 static size_t for_each(const char *list, void (*fn)(const char *name))
 {
 	char copy[512], name[256], *rest = copy;
@@ -90,7 +93,7 @@ static void must_be_left(const char *name)
 		fail_msg("%s was removed", name);
 }
 
-/* These, and nothing else. */
+/* Exactly these files are left. */
 static void assert_left(const char *list)
 {
 	assert_int_equal(count(), for_each(list, must_be_left));
@@ -103,7 +106,7 @@ static int empty(void **state)
 	return 0;
 }
 
-/* --- how many --- */
+/* --- number of profiles --- */
 
 #define FIVE "a.1.100000-rss a.1.100001-psi a.1.100002-every a.1.100003-rss a.1.100004-high"
 
@@ -118,7 +121,7 @@ static void test_keep(void **state)
 	assert_left("a.1.100003-rss a.1.100004-high");
 }
 
-/* Of each process, which is a name and a pid: one that ran another program since is another one. */
+/* Per process, which is a name and a pid: a pid that runs another program is another process. */
 static void test_keep_of_each(void **state)
 {
 	(void)state;
@@ -128,7 +131,7 @@ static void test_keep_of_each(void **state)
 	assert_left("a.1.100001-rss b.1.090001-rss a.12.080001-rss a.b.1.070001-rss");
 }
 
-/* The time in the name counts, also that of a day. */
+/* The time in the name counts, including its date. */
 static void test_order(void **state)
 {
 	(void)state;
@@ -140,20 +143,20 @@ static void test_order(void **state)
 	assert_true(is_left("a.1.20270101T000000Z.guard-every.heap"));
 }
 
-/* Of the same second the order is that of their names, so that it is always the same. */
+/* Profiles of the same second are ordered by name, so that the order is always the same. */
 static void test_same_second(void **state)
 {
 	(void)state;
 	made_all("a.1.100000-rss a.1.100000-every a.1.100000-psi a.1.100000-cgroup");
 	retain(2, 0, "none");
 	assert_left("a.1.100000-rss a.1.100000-psi");
-	/* But the newest is the newest. */
+	/* But the newest one is kept. */
 	made_all("a.1.100000-cgroup");
 	retain(2, 0, "a.1." DAY "100000Z.guard-cgroup.heap");
 	assert_left("a.1.100000-rss a.1.100000-cgroup");
 }
 
-/* Also where the clock was put back. */
+/* Even if the clock was set back. */
 static void test_newest(void **state)
 {
 	(void)state;
@@ -165,7 +168,7 @@ static void test_newest(void **state)
 	assert_left("a.1.090000-rss");
 }
 
-/* --- how many bytes --- */
+/* --- total size --- */
 
 static void test_bytes(void **state)
 {
@@ -183,7 +186,7 @@ static void test_bytes(void **state)
 	assert_int_equal(count(), 0);
 }
 
-/* All processes together, the oldest first; what is older than one that has no room has none. */
+/* All processes together, the oldest first. If a profile does not fit, no older one does. */
 static void test_bytes_of_all(void **state)
 {
 	(void)state;
@@ -199,7 +202,7 @@ static void test_bytes_of_all(void **state)
 	assert_left("a.1.100004-rss");
 }
 
-/* --- what belongs to one --- */
+/* --- files that belong to a profile --- */
 
 static void test_belongings(void **state)
 {
@@ -209,8 +212,8 @@ static void test_belongings(void **state)
 	made("a.1." DAY "100000Z.guard-rss.json", 10);
 	made("a.1." DAY "100001Z.guard-rss.base.heap", 50);
 	made("a.1." DAY "100001Z.guard-rss.json", 10);
-	made("a.1." DAY "095959Z.guard-rss.json", 10); /* of none that is here */
-	/* They are no profiles of their own, but their bytes count. */
+	made("a.1." DAY "095959Z.guard-rss.json", 10); /* its profile does not exist */
+	/* They do not count as profiles, but their bytes do. */
 	retain(2, 320, "none");
 	assert_int_equal(count(), 7);
 	retain(2, 319, "none");
@@ -221,18 +224,18 @@ static void test_belongings(void **state)
 	assert_true(is_left("a.1." DAY "095959Z.guard-rss.json"));
 }
 
-/* --- what is not ours --- */
+/* --- other files --- */
 
 static void test_others(void **state)
 {
 	static const char *const names[] = {
-		/* of other commands, and of jemalloc */
+		/* from other commands, and from jemalloc */
 		"a.1." DAY "110000Z.heap",
 		"a.1." DAY "110000Z.base.heap",
 		"a.1." DAY "110000Z.3.heap",
 		"jeprof.1.0.f.heap",
 		"jeprof.1.0.guard-rss.heap",
-		/* without a name, a pid, or a time */
+		/* without a name, a pid or a time */
 		"1." DAY "110000Z.guard-rss.heap",
 		"." DAY "110000Z.guard-rss.heap",
 		"a." DAY "110000Z.guard-rss.heap",
@@ -244,7 +247,7 @@ static void test_others(void **state)
 		".guard-rss.heap",
 		".heap",
 		"guard.1.heap",
-		/* with something more, or less */
+		/* with missing or additional parts */
 		"a.1." DAY "110000Z.guard-rss",
 		"a.1." DAY "110000Z.guard-rss.heap.gz",
 		"a.1." DAY "110000Z.guard-rss.heap~",
@@ -264,7 +267,7 @@ static void test_others(void **state)
 	for (size_t i = 0; i < n; i++)
 		made(names[i], 1000);
 	made_all("a.1.100000-rss");
-	/* Newer than ours, whose place they do not take. */
+	/* They are newer than ours, but do not take its place. */
 	retain(1, 100, "none");
 	assert_int_equal(count(), n + 1);
 	retain(1, 1, "none");
@@ -273,7 +276,7 @@ static void test_others(void **state)
 	assert_int_equal(count(), n);
 }
 
-/* A name of ours on what is no file of ours. */
+/* One of our names on something other than a regular file. */
 static void test_no_files(void **state)
 {
 	(void)state;
@@ -287,7 +290,7 @@ static void test_no_files(void **state)
 	assert_true(is_left("kept"));
 	assert_true(is_left("a.1." DAY "080001Z.guard-rss.heap"));
 	assert_false(is_left("a.1." DAY "080000Z.guard-rss.heap"));
-	/* A link that belongs to a profile goes with it, and not what it leads to. */
+	/* A link that belongs to a profile is removed with it; its target is not. */
 	run("ln -s kept a.1." DAY "080001Z.guard-rss.json");
 	retain(0, 100, "none");
 	assert_int_equal(count(), 7);
@@ -296,7 +299,7 @@ static void test_no_files(void **state)
 	assert_true(is_left("kept"));
 }
 
-/* --- what fails --- */
+/* --- failures --- */
 
 static void test_no_folder(void **state)
 {
@@ -312,7 +315,7 @@ static void test_no_folder(void **state)
 	assert_non_null(strstr(said(&err), path));
 }
 
-/* One that cannot be removed does not keep the others. */
+/* A file that cannot be removed does not prevent the removal of others. */
 static void test_unremovable(void **state)
 {
 	struct err err = ERR_INIT;
@@ -326,12 +329,12 @@ static void test_unremovable(void **state)
 	assert_non_null(strstr(said(&err), "a.1." DAY "100001Z.guard-rss.json"));
 	assert_int_equal(count(), 2);
 	assert_true(is_left("a.1." DAY "100002Z.guard-rss.heap"));
-	/* What is left of it is no profile any more. */
+	/* What is left of it no longer counts as a profile. */
 	retain(1, 0, "none");
 	assert_int_equal(count(), 2);
 }
 
-/* A long name, many files, and no descriptor that stays. */
+/* A long name, many files, and no leaked descriptor. */
 static void test_many(void **state)
 {
 	char name[300];

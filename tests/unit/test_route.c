@@ -134,7 +134,7 @@ static void test_page(void **state)
 	request.accept = "*/*";
 	route_find(&request, &route);
 	assert_int_equal(route.own, ROUTE_INDEX);
-	/* Of the rest only the index is another one for a browser. */
+	/* All other pages are the same for a browser. */
 	request =
 		(struct route_request){ .method = "GET", .uri = "/healthz", .accept = "text/html" };
 	route_find(&request, &route);
@@ -178,7 +178,7 @@ static void test_arguments(void **state)
 	r = good("GET", RUNS "/9999999999999999/diff?base=12");
 	assert_true(r.run == ROUTE_RUN_MAX);
 	assert_int_equal(r.base, 12);
-	/* However it is written. */
+	/* However it is encoded. */
 	assert_int_equal(good("GET", "/%61pi/v1/processe%73/%37?s%74art_time=%31").start_time, 1);
 	assert_int_equal(good("GET", "/sd?&&all=1&").flags & WIRE_ALL, WIRE_ALL);
 }
@@ -278,7 +278,7 @@ static void test_bad_pids(void **state)
 	}
 }
 
-/* The words are those of Go. */
+/* The messages are those of Go. */
 static void test_pprof(void **state)
 {
 	static const char *const bad[] = { "0", "-1", "x", "1.5", "1s", "18446744073709551616" };
@@ -596,7 +596,7 @@ static void test_others(void **state)
 		assert_int_equal(found_in("/pid/7", others[i].uri, ~words, false).words, 0);
 		assert_int_equal(found_in("/pid/0", others[i].uri, words, true).status, 404);
 	}
-	/* A process that is named is not the one that is meant. */
+	/* A process that is named is not the one configured for the root. */
 	assert_int_equal(found_in("", TIKV "/heap?pid=7", 1u << WIRE_TIKV, true).flags,
 			 WIRE_TEXT_ERRORS | WIRE_IF_ACTIVE);
 }
@@ -625,7 +625,7 @@ static void test_bad_others(void **state)
 	}
 }
 
-/* Each path that the index names is one. */
+/* Each path in the index exists. */
 static void test_index(void **state)
 {
 	char line[256], method[8], path[128], uri[160];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When a guard takes a profile: the clock and the memory are the test's. */
+/* When a guard takes a profile; the clock and the memory are the test's. */
 #include "ops/guard/rule.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #define LIMIT (1000 * MIB)
 #define MINUTE UINT64_C(60000)
 
-/* --- what users give --- */
+/* --- parsing of rules --- */
 
 static struct guard_rule parsed(const char *text)
 {
@@ -65,7 +65,7 @@ static void test_levels(void **state)
 	}
 }
 
-/* The kernel takes windows from half a second to ten, and no stall that is longer. */
+/* The kernel accepts windows from half a second to ten seconds, and no stall longer than that. */
 static void test_pressure(void **state)
 {
 	static const struct {
@@ -176,7 +176,7 @@ static void test_refused(void **state)
 		refused(rows[i].text, rows[i].id, rows[i].fix);
 }
 
-/* Longer than any rule, and than what it is copied to on the way. */
+/* Longer than any rule, and than the buffers it is copied to. */
 static void test_too_long(void **state)
 {
 	static const char *const starts[] = { "rss>",	  "growth>1%/", "psi>",
@@ -196,7 +196,7 @@ static void test_too_long(void **state)
 			assert_int_equal(err.code, ERR_USAGE);
 		}
 	}
-	/* Zeros in front are no number of their own. */
+	/* Leading zeros count for the length of a copied part, but not for the number. */
 	memset(text, '0', sizeof(text));
 	strcpy(text + sizeof(text) - 8, "1s/1s");
 	memcpy(text, "psi>", 4);
@@ -210,7 +210,7 @@ static void test_too_long(void **state)
 
 static const struct guard_policy usual = { .cooldown_ms = 10 * MINUTE, .again_percent = 10 };
 
-/* One process and what a rule remembers of it. */
+/* One process, and what a rule remembers about it. */
 struct seen {
 	struct guard_rule rule;
 	struct guard_policy policy;
@@ -230,7 +230,7 @@ static struct seen watched(const char *text)
 	return (struct seen){ .rule = parsed(text), .policy = usual, .limit = LIMIT };
 }
 
-/* It fires when it is crossed upwards, or is above it at first, and not while it stays there. */
+/* Fires when the level is crossed upwards or exceeded at first, not while memory stays there. */
 static void test_crossing(void **state)
 {
 	struct seen s = watched("rss>80%");
@@ -245,12 +245,12 @@ static void test_crossing(void **state)
 	s = watched("rss>80%");
 	assert_true(fires(&s, 1, 900 * MIB));
 	assert_false(fires(&s, 2, 900 * MIB));
-	/* The clock may begin at 0. */
+	/* The clock may start at 0. */
 	s = watched("rss>80%");
 	assert_true(fires(&s, 0, 900 * MIB));
 }
 
-/* Memory that goes up and down about the level is no news until it was less than 95 % of it. */
+/* Memory that fluctuates around the level fires again only after it was below 95 % of it. */
 static void test_hysteresis(void **state)
 {
 	struct seen s = watched("rss>80%");
@@ -275,10 +275,10 @@ static void test_cooldown(void **state)
 	assert_false(fires(&s, 2000, 700 * MIB));
 	assert_false(fires(&s, 3000, 800 * MIB));
 	assert_false(fires(&s, 1000 + 10 * MINUTE - 1, 800 * MIB));
-	/* What was crossed while it was silent is still there. */
+	/* A level that was crossed during the cooldown still fires. */
 	assert_true(fires(&s, 1000 + 10 * MINUTE, 800 * MIB));
 	assert_false(fires(&s, 1000 + 30 * MINUTE, 800 * MIB));
-	/* The longest that can be given. */
+	/* The longest possible cooldown. */
 	s = watched("rss>80%");
 	s.policy.cooldown_ms = INT64_MAX;
 	assert_true(fires(&s, 1000, 800 * MIB));
@@ -291,7 +291,7 @@ static void test_cooldown(void **state)
 	assert_true(fires(&s, 1000, 800 * MIB));
 }
 
-/* Memory that has grown since the last profile brings another one, whatever the cooldown. */
+/* Growth since the last profile fires again, whatever the cooldown. */
 static void test_again(void **state)
 {
 	struct seen s = watched("rss>50%");
@@ -300,12 +300,12 @@ static void test_again(void **state)
 	assert_true(fires(&s, 1, 500 * MIB));
 	assert_false(fires(&s, 2, 550 * MIB - 1));
 	assert_true(fires(&s, 3, 550 * MIB));
-	/* From there on, not from the first. */
+	/* From now on, growth counts from this profile. */
 	assert_false(fires(&s, 4, 600 * MIB));
 	assert_true(fires(&s, 5, 605 * MIB + MIB / 2));
 	assert_false(fires(&s, 6, 500 * MIB));
 	assert_false(fires(&s, 7, 610 * MIB));
-	/* Never, if it is not wanted. */
+	/* Never, if disabled. */
 	s = watched("rss>50%");
 	s.policy.again_percent = 0;
 	assert_true(fires(&s, 1, 500 * MIB));
@@ -317,7 +317,7 @@ static void test_again(void **state)
 	assert_true(fires(&s, 3, MIB * 500 * 10001));
 }
 
-/* Also where it was left in between, and the cooldown is not over: it may be about to run out. */
+/* Also after a drop below the level during the cooldown: memory may be about to run out. */
 static void test_again_from_below(void **state)
 {
 	struct seen s = watched("rss>80%");
@@ -335,7 +335,7 @@ static void test_again_from_below(void **state)
 	assert_false(fires(&s, 3, 1000 * MIB));
 }
 
-/* Without a limit there is no part of it; where one comes, or goes, that counts from then on. */
+/* Without a limit, a percentage never fires. A limit that appears or disappears counts at once. */
 static void test_limits(void **state)
 {
 	struct seen s = watched("rss>80%");
@@ -353,11 +353,11 @@ static void test_limits(void **state)
 	s.limit = LIMIT;
 	assert_false(fires(&s, 5, 900 * MIB));
 	assert_true(fires(&s, 3 + 10 * MINUTE, 900 * MIB));
-	/* It was raised: the level is far away, and new when it is reached. */
+	/* The limit was raised: the level is far away, and fires again when it is reached. */
 	s.limit = 2 * LIMIT;
 	assert_false(fires(&s, 11 * MINUTE, 900 * MIB));
 	assert_true(fires(&s, 21 * MINUTE, 1600 * MIB));
-	/* More than its limit. */
+	/* A level above the limit. */
 	s = watched("rss>200%");
 	assert_false(fires(&s, 1, LIMIT));
 	assert_true(fires(&s, 2, 2 * LIMIT));
@@ -365,7 +365,7 @@ static void test_limits(void **state)
 
 /* --- growth --- */
 
-/* Slow growth is none; fast growth fires, and what it grew to is where it grows from later. */
+/* Slow growth does not fire. Fast growth does, and later growth counts from there. */
 static void test_growth(void **state)
 {
 	struct seen s = watched("growth>25%/10m");
@@ -374,19 +374,19 @@ static void test_growth(void **state)
 	(void)state;
 	for (int i = 0; i < 7200; i++, now += 1000)
 		assert_false(fires(&s, now, (uint64_t)(10000 + i) * MIB / 10));
-	/* The least of the last ten minutes, in parts of nine seconds and a half. */
+	/* The minimum of the last ten minutes, in parts of more than nine seconds. */
 	assert_in_range((uint64_t)(s.threshold / MIB), 2065, 2076);
 	assert_true(fires(&s, now, 2080 * MIB));
 	assert_false(fires(&s, now + 1000, 2200 * MIB));
 	assert_true(fires(&s, now + 2000, 2288 * MIB));
-	/* It stays there: after ten minutes that is no growth. */
+	/* Memory stays there: after ten minutes, this is no growth. */
 	for (int i = 0; i < 1200; i++)
 		assert_false(fires(&s, now + 3000 + (uint64_t)i * 1000, 2288 * MIB));
 	assert_true(s.threshold == 2860.0 * MIB);
 	assert_true(fires(&s, now + 1203000, 2860 * MIB));
 }
 
-/* Of a process that sinks and comes back: from the least, not from the last. */
+/* Memory shrinks and comes back: growth counts from the minimum, not from the last value. */
 static void test_growth_from_the_least(void **state)
 {
 	struct seen s = watched("growth>50M/1m");
@@ -396,12 +396,12 @@ static void test_growth_from_the_least(void **state)
 	assert_false(fires(&s, 2000, 60 * MIB));
 	assert_false(fires(&s, 3000, 109 * MIB));
 	assert_true(fires(&s, 4000, 110 * MIB));
-	/* The machine was asleep for a year: nothing is known of the last minute. */
+	/* The machine was suspended for a year: nothing is known about the last minute. */
 	assert_false(fires(&s, UINT64_C(31536000000), 900 * MIB));
 	assert_true(s.threshold == 950.0 * MIB);
 }
 
-/* Since the beginning, which is when it was first looked at. */
+/* Growth since the process was first looked at. */
 static void test_growth_since_then(void **state)
 {
 	struct seen s = watched("growth>25%");
@@ -411,17 +411,17 @@ static void test_growth_since_then(void **state)
 	assert_false(fires(&s, 2, 100 * MIB));
 	assert_false(fires(&s, 3, 499 * MIB));
 	assert_true(fires(&s, 4, 500 * MIB));
-	/* There is no part of nothing. */
+	/* A percentage of nothing never fires. */
 	s = watched("growth>25%");
 	assert_false(fires(&s, 1, 0));
 	assert_false(fires(&s, 2, 900 * MIB));
-	/* The longest time that can be given. */
+	/* The longest possible time. */
 	s = watched("growth>25%/9223372036854775807ms");
 	assert_false(fires(&s, 1, 400 * MIB));
 	assert_true(fires(&s, INT64_MAX, 500 * MIB));
 }
 
-/* --- what comes by itself --- */
+/* --- events and timers --- */
 
 static void test_events(void **state)
 {
@@ -431,10 +431,10 @@ static void test_events(void **state)
 	assert_true(guard_event_fires(&m, &usual, 1000, 0));
 	assert_false(guard_event_fires(&m, &usual, 1001, 0));
 	assert_false(guard_event_fires(&m, &usual, 1000 + 10 * MINUTE - 1, 0));
-	/* One that did not count has not made it longer. */
+	/* An ignored event does not extend the cooldown. */
 	assert_true(guard_event_fires(&m, &usual, 1000 + 10 * MINUTE, 0));
 	assert_false(guard_event_fires(&m, &usual, 1000 + 20 * MINUTE - 1, 0));
-	/* Memory that has grown is another matter; what it was has to be known for that. */
+	/* Memory that has grown fires again, but only if its previous size is known. */
 	assert_false(guard_event_fires(&m, &usual, 1000 + 10 * MINUTE, UINT64_MAX));
 	m = (struct guard_memory){ 0 };
 	assert_true(guard_event_fires(&m, &usual, 1000, 500 * MIB));
@@ -454,13 +454,13 @@ static void test_every(void **state)
 	assert_false(guard_every_fires(&r, &m, 5000 + 10 * MINUTE - 1));
 	assert_true(guard_every_fires(&r, &m, 5000 + 10 * MINUTE));
 	assert_false(guard_every_fires(&r, &m, 5000 + 10 * MINUTE));
-	/* Who looks late has the next one when it would have been. */
+	/* A late check does not delay the next one. */
 	assert_true(guard_every_fires(&r, &m, 5000 + 29 * MINUTE));
 	assert_int_equal(m.every_ms, 5000 + 30 * MINUTE);
 	assert_true(guard_every_fires(&r, &m, 5000 + 30 * MINUTE));
 }
 
-/* Those that were missed come as one; nothing is due before the clock says so. */
+/* Missed intervals fire once, and nothing fires before its time. */
 static void test_every_missed(void **state)
 {
 	struct guard_rule r = parsed("every 1m");
@@ -484,7 +484,7 @@ static void test_every_missed(void **state)
 	assert_false(guard_every_fires(&r, &m, INT64_MAX));
 }
 
-/* --- what could not be taken --- */
+/* --- profiles that failed --- */
 
 static void test_fires_again(void **state)
 {
@@ -498,11 +498,11 @@ static void test_fires_again(void **state)
 	assert_false(fires(&s, 3000, 800 * MIB));
 	guard_fires_again(&s.memory, 3000, 0);
 	assert_true(fires(&s, 3000, 800 * MIB));
-	/* That there was no profile of it is no reason to have one sooner. */
+	/* Without a profile, growth does not fire any sooner. */
 	guard_fires_again(&s.memory, 3100, 500);
 	assert_false(fires(&s, 3200, 900 * MIB));
 	assert_true(fires(&s, 3600, 900 * MIB));
-	/* If it still holds. */
+	/* Only if the condition still holds. */
 	guard_fires_again(&s.memory, 4000, 0);
 	assert_false(fires(&s, 4001, 799 * MIB));
 	assert_true(guard_event_fires(&s.memory, &usual, 5000, 0));
