@@ -22,6 +22,7 @@ enter_freezer()
 	freezer=${base:-/nowhere}/jeprof-ctl-test-${T##*.}
 	switch=$freezer/$switch
 	freezer_home=$base$(awk -F: -v v="$([ "$1" = v2 ] || echo freezer)" '$2 == v { print $3 }' "/proc/$pid/cgroup")
+	at_end+=("rmdir '$freezer' 2>/dev/null")
 	mkdir "$freezer" 2>/dev/null && [ -w "$switch" ] && echo "$pid" >"$freezer/cgroup.procs" && return
 	rmdir "$freezer" 2>/dev/null
 	return 1
