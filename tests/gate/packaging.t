@@ -63,6 +63,15 @@ setting()
 	sed -n "s/^$1=//p" "$unit"
 }
 
+# unit_command: print the command of the unit, with its default options
+unit_command()
+{
+	local options
+
+	options=$(setting Environment)
+	setting ExecStart | sed "s|\$OPTIONS\$|${options#OPTIONS=}|"
+}
+
 # The command of the unit, with only its capabilities. Everything is read-only, there are no homes,
 # /var/tmp is private, and /proc hides processes from those that may not trace them.
 wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
@@ -74,7 +83,7 @@ limits=(unshare -min --propagation private sh -c 'mount --bind / / && mount -o r
 	mount -t proc -o hidepid=invisible proc /proc && for dir in /home /root /var/tmp; do
 	mount -t tmpfs none $dir || exit; done && exec "$@"' sh
 	setpriv --no-new-privs --bounding-set "-all,$caps")
-read -ra command < <(setting ExecStart)
+read -ra command < <(unit_command)
 is "${command[0]}" "$T/usr/sbin/jeprof-ctl" 'the unit starts the installed program'
 "${limits[@]}" "${command[@]}" >"$T/unit.events" 2>"$T/unit.talk" </dev/null &
 watcher=$!
@@ -117,8 +126,8 @@ limits[6]='mount --bind / / && mount -o remount,bind,ro / && mount --bind "$STAT
 	mount -t tmpfs none /run && mount -t proc -o hidepid=invisible proc /proc && for dir in /home /root /var/tmp; do
 	mount -t tmpfs none $dir || exit; done && exec "$@"'
 export STATE=$state
-read -ra command < <(setting ExecStart)
-is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --all --json --output %S/jeprof-ctl/guard/" \
+read -ra command < <(unit_command)
+is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --json --output %S/jeprof-ctl/guard/ --all" \
 	'the guard: starts the installed program'
 is "$(setting RuntimeDirectoryMode)" 0711 'the guard: others may traverse its runtime folder'
 command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1)
@@ -139,7 +148,7 @@ ok 'the guard: control: the other unit has some' grep -qE "$filters" "${unit%gua
 # --- serve ---
 
 unit=${unit%guard.service}serve.service
-read -ra command < <(setting ExecStart)
+read -ra command < <(unit_command)
 is "${command[*]}" "$T/usr/sbin/jeprof-ctl serve --group jeprof-ctl" 'serve: starts the installed program'
 is "$(grep -E "$filters" "$unit")" '' 'serve: no setting brings a filter of system calls'
 is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 yes' 'serve: others may traverse its runtime folder, which stays'

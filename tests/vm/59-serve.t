@@ -184,8 +184,7 @@ printf '[Socket]\nListenStream=%s\n' "$port" >"$units.socket.d/port.conf"
 # With PrivateTmp=, the service would not see the file in /tmp.
 install -D -m 600 "$tokens" /run/jeprof-ctl-test/tokens
 at_end+=('rm -rf /run/jeprof-ctl-test')
-sed -n 's/^\(ExecStart=\)\(.*\)/[Service]\n\1\n\1\2 --token-file \/run\/jeprof-ctl-test\/tokens/p' "$units.service" \
-	>"$units.service.d/tokens.conf"
+printf '[Service]\nEnvironment="OPTIONS=--token-file %s"\n' /run/jeprof-ctl-test/tokens >"$units.service.d/tokens.conf"
 systemctl daemon-reload
 systemctl stop "$unit"
 ok 'a port: the socket starts again' systemctl restart "$socket"
