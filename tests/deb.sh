@@ -152,6 +152,7 @@ test_installed()
 	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x" "$T/root/var/lib/jeprof-ctl/x"
 
 	install -D "$T/groups" "$T/root/etc/jeprof-ctl/tokens"
+	install "$T/groups" "$T/root/etc/jeprof-ctl/rules"
 
 	ok 'the packages are removed' inside dpkg -r jeprof-ctl jeprof-ctl-serve
 	ok 'their data is kept until they are purged' test -e "$T/root/var/cache/jeprof-ctl/x.symbols" -a -e "$T/root/etc/jeprof-ctl/tokens"
