@@ -3,6 +3,8 @@
 # shellcheck disable=SC2154,SC2004 # pid is set by lib.sh; redis_of has names
 # Containers of pods, run only by an OCI runtime (crun), without an engine or a cluster. Sourced
 # after tests/lib.sh.
+# shellcheck source=tests/redis-root.sh
+. tests/redis-root.sh
 
 CONTAINERS=$T/containers
 mkdir -p "$CONTAINERS"
@@ -48,19 +50,6 @@ start_container()
 configure()
 {
 	tests/drivers/oci-config "$2" "${@:3}" >"$CONTAINERS/$1/config.json"
-}
-
-# make_redis_root FOLDER: a minimal root with redis-server
-make_redis_root()
-{
-	local library
-
-	mkdir -p "$1"/{usr/bin,etc,tmp,proc,dev,srv}
-	chmod 1777 "$1/tmp" "$1/srv"
-	cp -L "$(command -v redis-server)" "$1/usr/bin/"
-	ldd "$1/usr/bin/redis-server" | grep -o '/[^ ]*' | while read -r library; do
-		install -D "$(realpath "$library")" "$1$library"
-	done
 }
 
 # start_redis_container NAME [LIBRARY]: as a separate user, under a seccomp filter, with LIBRARY

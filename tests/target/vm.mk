@@ -4,7 +4,7 @@
 
 VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy grower)
 
-vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(addprefix $(B)/vm/target/,births holders)
+vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(addprefix $(B)/vm/target/,births holders libpreloaded.so)
 
 VM_CC = root=$$(tests/make-root bullseye) && lib=$$root/usr/lib/$$($(CC) -print-multiarch) && \
 	$(CC) $(V_CFLAGS) --sysroot=$$root -B$$lib -L$$lib -L$$root/lib/$${lib\#\#*/}
@@ -21,3 +21,7 @@ $(B)/vm/target/holders: $(H_SOURCES) $(B_HEADERS) tests/target/vm.mk tests/make-
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(VM_CC) $(H_FLAGS) -o $@ $(H_SOURCES) -ldl -lrt
+$(B)/vm/target/libpreloaded.so: tests/target/preloaded.c tests/target/vm.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(VM_CC) -shared -fPIC -o $@ $<

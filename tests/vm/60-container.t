@@ -7,16 +7,12 @@
 export WATCH_SYSTEM=1
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
+# shellcheck source=tests/redis-root.sh
+. tests/redis-root.sh
 
-# The smallest root with a redis-server: the program, and the libraries that it needs.
 root=$T/root
-mkdir -p "$root"/{usr/bin,etc,tmp,proc,sys,dev,run,var,lib64,srv}
-chmod 1777 "$root/tmp" "$root/srv"
+make_redis_root "$root"
 cp /etc/os-release "$root/etc/"
-cp -L "$(command -v redis-server)" "$root/usr/bin/"
-ldd "$root/usr/bin/redis-server" | grep -o '/[^ ]*' | while read -r library; do
-	install -D "$(realpath "$library")" "$root$library"
-done
 
 # start_container NAME [OPTION...]: set `pid` to its redis-server
 start_container()
