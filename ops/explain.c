@@ -62,12 +62,12 @@ static int count(struct session *s, struct numbers *n, struct err *err)
 		call_read("opt.prof", &n->prof, sizeof(n->prof)),
 		call_read("prof.active", &n->sampling, sizeof(n->sampling)),
 	};
-	const size_t len = sizeof(calls) / sizeof(*calls);
+	const struct run run = { .calls = calls,
+				 .n = sizeof(calls) / sizeof(*calls),
+				 .keep_going = true };
 
 	_Static_assert(sizeof(calls) / sizeof(*calls) <= SESSION_CALLS_MAX, "one run");
-	for (size_t i = 0; i < len; i++)
-		calls[i].flags |= CALL_KEEP_GOING;
-	if (session_run(s, &(struct run){ .calls = calls, .n = len }, err))
+	if (session_run(s, &run, err))
 		return -1;
 	if (!call_succeeded(&calls[1]) || !call_succeeded(&calls[2]) || !call_succeeded(&calls[7]))
 		return err_raise(err, ERROR_NOT_COUNTED, SESSION_ARGS(s));

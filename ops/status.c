@@ -53,9 +53,9 @@ static int read_all(struct session *s, struct ops_value *values, struct err *err
 		if (!values[i].ctl)
 			return err_raise(err, ERROR_VALUE_WITHOUT_TYPE, .name = names[i]);
 		calls[i] = value_call(&values[i]);
-		calls[i].flags |= CALL_KEEP_GOING;
 	}
-	if (session_run(s, &(struct run){ .calls = calls, .n = N_NAMES + 1 }, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = N_NAMES + 1, .keep_going = true },
+			err))
 		return -1;
 	for (size_t i = 0; i < N_NAMES; i++) {
 		if (!calls[i].made || calls[i].ret == EAGAIN)

@@ -28,11 +28,11 @@ static int read_setting(struct session *s, struct setting *set, struct err *err)
 		call_read("prof.thread_active_init", &set->init, sizeof(bool)),
 		call_read("prof.lg_sample", &set->lg_sample, sizeof(uint64_t)),
 	};
+	const struct run run = { .calls = calls,
+				 .n = sizeof(calls) / sizeof(*calls),
+				 .keep_going = true };
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		calls[i].flags |= CALL_KEEP_GOING;
-	if (session_run(s, &(struct run){ .calls = calls, .n = sizeof(calls) / sizeof(*calls) },
-			err))
+	if (session_run(s, &run, err))
 		return -1;
 	return calls[0].ret ? session_call_failed(s, &calls[0], err) : 0;
 }

@@ -133,14 +133,12 @@ struct reader {
 static void add_call(struct reader *r, const char *name, struct check_value *v, size_t len)
 {
 	r->of[r->n] = v;
-	r->calls[r->n] = call_read(name, &v->size, len);
-	r->calls[r->n++].flags |= CALL_KEEP_GOING;
+	r->calls[r->n++] = call_read(name, &v->size, len);
 }
 
 static void add_string(struct reader *r, const char *name, char *buf, size_t size)
 {
-	r->calls[r->n] = call_read_string(name, buf, size);
-	r->calls[r->n++].flags |= CALL_KEEP_GOING;
+	r->calls[r->n++] = call_read_string(name, buf, size);
 }
 
 /*
@@ -167,7 +165,7 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 	add_call(&r, "opt.prof_final", &v->final, sizeof(bool));
 	add_call(&r, "opt.lg_prof_interval", &v->lg_interval, sizeof(int64_t));
 	if (session_open_injector(s, &err) ||
-	    session_run(s, &(struct run){ .calls = r.calls, .n = r.n }, &err)) {
+	    session_run(s, &(struct run){ .calls = r.calls, .n = r.n, .keep_going = true }, &err)) {
 		check_failed(&rows[CHECK_INJECTION], &err);
 		return;
 	}

@@ -75,10 +75,10 @@ static int count_requests(struct session *s, uint64_t *n, struct err *err)
 		call_read("stats.arenas.4096.small.nrequests", &small, sizeof(small)),
 		call_read("stats.arenas.4096.large.nrequests", &large, sizeof(large)),
 	};
-	const struct run run = { .calls = calls, .n = sizeof(calls) / sizeof(*calls) };
+	const struct run run = { .calls = calls,
+				 .n = sizeof(calls) / sizeof(*calls),
+				 .keep_going = true };
 
-	for (size_t i = 0; i < run.n; i++)
-		calls[i].flags |= CALL_KEEP_GOING;
 	if (session_run(s, &run, err))
 		return -1;
 	*n = call_succeeded(&calls[1]) ? small + large : 0;
@@ -284,10 +284,10 @@ static int ask_prof(struct session *s, bool *prof, uint64_t *sample_bytes, struc
 		call_read("experimental.hooks.prof_sample", &alloc, sizeof(alloc)),
 		call_read("experimental.hooks.prof_sample_free", &free, sizeof(free)),
 	};
-	const struct run run = { .calls = calls, .n = sizeof(calls) / sizeof(*calls) };
+	const struct run run = { .calls = calls,
+				 .n = sizeof(calls) / sizeof(*calls),
+				 .keep_going = true };
 
-	for (size_t i = 0; i < run.n; i++)
-		calls[i].flags |= CALL_KEEP_GOING;
 	if (session_run(s, &run, err))
 		return -1;
 	for (size_t i = 0; i < run.n; i++)

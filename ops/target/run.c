@@ -160,6 +160,8 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 		all[0] = call_read_string("version", gate.confirmed, sizeof(gate.confirmed));
 		all[0].expect = s->je->version;
 	}
+	for (size_t i = 0; run->keep_going && i < run->n; i++)
+		run->calls[i].flags |= CALL_KEEP_GOING;
 	memcpy(first, run->calls, n_first * sizeof(*all));
 	if (n_gate) {
 		gates[GATE_VERSION] =

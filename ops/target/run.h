@@ -8,7 +8,8 @@
 /* One run: calls that the target makes in a row. */
 struct run {
 	struct call *calls;
-	size_t n; /* at most SESSION_CALLS_MAX */
+	size_t n;	 /* at most SESSION_CALLS_MAX */
+	bool keep_going; /* make all of them, as if each had CALL_KEEP_GOING */
 	/*
 	 * Make the calls after the first `n_unconditional` only if config.prof and opt.prof are
 	 * true.

@@ -139,12 +139,13 @@ static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enu
 		call_read("config.prof_frameptr", &frameptr, sizeof(frameptr)),
 		call_read("opt.prof_gdump", &dumps, sizeof(dumps)),
 	};
-	const size_t n = sizeof(calls) / sizeof(*calls);
+	const struct run run = { .calls = calls,
+				 .n = sizeof(calls) / sizeof(*calls),
+				 .keep_going = true,
+				 .gated = true };
 	enum tristate frames;
 
-	for (size_t i = 0; i < n; i++)
-		calls[i].flags |= CALL_KEEP_GOING;
-	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err))
+	if (session_run(s, &run, err))
 		return -1;
 	/* Names that this jemalloc lacks, as config.prof_frameptr before 5.3.1, are false. */
 	frames = calls[2].made && calls[2].ret == ENOENT ? TRI_NO : call_answer(&calls[2]);

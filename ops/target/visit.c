@@ -101,13 +101,12 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 	};
 	size_t from = visit->read_bytes ? BYTES_IN : ACTIVE;
 	size_t to = visit->activate ? CALLS : visit->read_active ? SET_ACTIVE : ACTIVE;
-	struct run run;
+	const struct run run = { .calls = calls + from,
+				 .n = to - from,
+				 .keep_going = true,
+				 .tid = t->tid,
+				 .search_ms = search_ms };
 
-	for (size_t i = 0; i < CALLS; i++)
-		calls[i].flags |= CALL_KEEP_GOING;
-	run = (struct run){
-		.calls = calls + from, .n = to - from, .tid = t->tid, .search_ms = search_ms
-	};
 	if (session_run(s, &run, err))
 		return -1;
 	t->state = OPS_THREAD_READ;
