@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Victims with musl as the C library, and with each kind of jemalloc: shared, static, static-pie.
-# They are built from the same sources as the others, in $T/musl. Sourced by tests/matrix/musl.t and
-# tests/long/musl-storms.t.
+# Victims with musl as the C library, and with each kind of jemalloc: shared, static, static-pie;
+# it is 5.3.0, or `musl_version`. They are built from the same sources as the others, in $T/musl.
+# Sourced by some tests of the matrix and the long tier.
 
 musl=$T/musl
 mkdir -p "$musl"
-MUSL_JEMALLOC=$(tests/make-jemalloc musl 5.3.0) || bail_out 'there is no jemalloc for musl'
+MUSL_JEMALLOC=$(tests/make-jemalloc musl "${musl_version:-5.3.0}") || bail_out 'there is no jemalloc for musl'
 musl_include=/usr/include/$(cc -print-multiarch)
 musl_lib=/usr/lib/x86_64-linux-musl
 musl_flags=(-std=gnu17 -O2 -g -pthread -iquote . -D_GNU_SOURCE= -idirafter "$musl_include" -idirafter /usr/include

@@ -87,6 +87,14 @@ start_keepers()
 	snapshot "$pid"
 }
 
+# start_child: it forks; both allocate. Sets `child`.
+start_child()
+{
+	tell fork 8
+	child=$(beat 2)
+	within 60 eval '[ "$(beat 4)" = "$child" ]' || bail_out 'the child does not allocate'
+}
+
 # --- the block in it ---
 
 blocks_of()

@@ -439,6 +439,11 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 		err_advise(err, FIX_SAMPLE_FOR_LONGER);
 		return emits(g) ? advise_hooks(g->s, err) : -1;
 	}
+	if (!got->samples && !g->block_counts.allocations) {
+		err_raise(err, ERROR_NO_ALLOCATION, SESSION_ARGS(g->s),
+			  .ms = (int64_t)g->s->recorded_ms);
+		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
+	}
 	if (!got->samples) {
 		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
 			  .count = (int64_t)g->block_counts.allocations,

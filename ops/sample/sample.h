@@ -91,8 +91,8 @@ static inline const struct err *ops_sample_warning(const struct ops_sample *s)
  *
  * Else its jemalloc has to be 5.2.0 to 5.3.1, with profiling or without. Effect: some pages of code
  * are mapped in the process, which jemalloc calls at each allocation and free; one of its threads
- * is borrowed six times. If it is 5.3.1 and samples by itself (prof.active), and no rate is
- * requested, jemalloc calls them for its own samples alone. When we end, in whatever way, these
+ * is borrowed six or seven times. If it is 5.3.1 and samples by itself (prof.active), and no rate
+ * is requested, jemalloc calls them for its own samples alone. When we end, in whatever way, these
  * calls end; the pages stay. ERR_PERM without the rights to load eBPF programs.
  */
 int ops_sample(pid_t pid, const struct ops_sample_request *request,

@@ -101,9 +101,7 @@ assert_untouched "$pid" 'undo: untouched'
 # --- a child of the process ---
 start_sample child "${own[@]}" --save "$T/child.heap"
 keep_going leak 16
-tell fork 8
-child=$(beat 2)
-within 60 eval '[ "$(beat 4)" = "$child" ]' || bail_out 'the child does not allocate'
+start_child
 is "$(state_of "$child" | cut -d' ' -f1)" "$out_phase" 'the child has left'
 is "$(pid=$child hooks)" '0 0' 'the child has no hook'
 keep_going leak 16
@@ -173,16 +171,29 @@ MALLOC_CONF+=,prof_thread_active_init:false start_victim "$T/keepers"
 rate_bytes=524288 by_hooks threads
 stop_target "$pid"
 
-# --- a program that does not tell how threads end, as musl's, or one without symbols ---
+# --- programs that do not tell how threads end: without symbols, or with musl ---
 strip -s -o "$T/stripped" "$T/keepers"
-start_victim "$T/stripped"
-ctl_fails 1 ends_unguarded 'stripped: control: not by the hooks of all allocations' sample "$pid" -d 1s "${rate[@]}"
-start_sample stripped "${own[@]}" --save "$T/stripped.heap"
-keep_going leak 16
-end_sample stripped
-is "$(head -n 1 "$T/stripped.heap")" heap_v2/65536 'stripped: by its own samples'
-is_out stripped
-stop_target "$pid"
+musl_version=5.3.1
+# shellcheck source=tests/musl.sh
+. tests/musl.sh
+build_musl_static keepers musl -Wl,-u,sigaction
+for program in "$T/stripped" "$musl/musl"; do
+	name=${program##*/}
+	start_keepers "$program"
+	ctl_fails 1 ends_unguarded "$name: control: not by the hooks of all allocations" \
+		sample "$pid" -d 1s "${rate[@]}"
+	start_sample "$name" "${own[@]}" --save "$T/$name.heap"
+	keep_going leak 16
+	keep_going churn 16
+	end_sample "$name"
+	is "$(head -n 1 "$T/$name.heap")" heap_v2/65536 "$name: by its own samples"
+	is_near "$(jq '.total | round' <(report_of "$T/$name.heap" && cat "$T/report"))" 16 "$name: what lives"
+	is_out "$name"
+	tell free
+	assert_untouched "$pid" "$name: untouched"
+	stop_target "$pid"
+done
+is_near "$(bytes_of "$T/musl.heap" leak_blocks)" 16 'musl: leak_blocks'
 
 # --- threads that end meanwhile ---
 start_victim "$T/keepers"

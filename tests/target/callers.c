@@ -226,7 +226,7 @@ static void free_any(uint64_t how, struct block *b)
 	}
 }
 
-/* Its first two words are its seed and length, as seen by whoever frees it. */
+/* Its first two words are its seed and length, so that the thread that frees it can check it. */
 static void free_slot(void *p, uint64_t how)
 {
 	uint64_t *data = p;
