@@ -191,41 +191,6 @@ is_near()
 		eval "[ $1 -ge $((wanted - error)) ] && [ $1 -le $((wanted + error)) ]"
 }
 
-# figure NAME GOT COUNT*SIZE...: GOT bytes stand for so many blocks of these sizes. Counts it in
-# `figures`, and in `far` if it is off by more than two standard errors: an object of S bytes is
-# sampled with probability 1 - q, q being exp(-S / rate), which is a variance of S^2 q / (1 - q).
-figures=0 far=0
-figure()
-{
-	local name=$1 got=$2 said
-
-	shift 2
-	figures=$((figures + 1))
-	said=$(awk -v got="$got" -v r="${rate_bytes:-65536}" -v all="$*" 'BEGIN {
-		for (i = split(all, blocks, " "); i; i--) {
-			split(blocks[i], b, "*"); q = exp(-b[2] / r)
-			wanted += b[1] * b[2]; variance += b[1] * b[2] ^ 2 * q / (1 - q)
-		}
-		z = (got - wanted) / sqrt(variance)
-		printf "%d bytes, %d in fact: %+.1f standard errors", got, wanted, z
-		exit z >= -2 && z <= 2 }') && far=$((far + 1)) && diag "$name: $said"
-	return 0
-}
-
-# figures_are_near NAME: at most 5 % of the figures are off by more than two standard errors. The
-# bound is that of a binomial distribution: chance alone exceeds it in fewer than 1 of 1,000 runs.
-figures_are_near()
-{
-	local most
-
-	most=$(awk -v n="$figures" 'BEGIN {
-		for (p = all = exp(n * log(0.95)); all < 0.999; all += p)
-			p *= (n - k) / ++k * 0.05 / 0.95
-		print k + 0 }')
-	ok "$1: $far of $figures figures are off by more than two standard errors, at most $most by chance" \
-		test "$far" -le "$most"
-}
-
 # live NAME MB, allocated NAME MB: check that in the profile plain
 live()
 {

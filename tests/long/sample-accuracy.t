@@ -15,6 +15,41 @@ runs=${RUNS:-$([ -n "${LONG:-}" ] && echo 20 || echo 4)}
 mb=32 # in each function
 bytes=$((mb << 20))
 
+# figure NAME GOT COUNT*SIZE...: GOT bytes stand for so many blocks of these sizes. Counts it in
+# `figures`, and in `far` if it is off by more than two standard errors: an object of S bytes is
+# sampled with probability 1 - q, q being exp(-S / rate), which is a variance of S^2 q / (1 - q).
+figures=0 far=0
+figure()
+{
+	local name=$1 got=$2 said
+
+	shift 2
+	figures=$((figures + 1))
+	said=$(awk -v got="$got" -v r="${rate_bytes:-65536}" -v all="$*" 'BEGIN {
+		for (i = split(all, blocks, " "); i; i--) {
+			split(blocks[i], b, "*"); q = exp(-b[2] / r)
+			wanted += b[1] * b[2]; variance += b[1] * b[2] ^ 2 * q / (1 - q)
+		}
+		z = (got - wanted) / sqrt(variance)
+		printf "%d bytes, %d in fact: %+.1f standard errors", got, wanted, z
+		exit z >= -2 && z <= 2 }') && far=$((far + 1)) && diag "$name: $said"
+	return 0
+}
+
+# figures_are_near NAME: at most 5 % of the figures are off by more than two standard errors. The
+# bound is that of a binomial distribution: chance alone exceeds it in fewer than 1 of 1,000 runs.
+figures_are_near()
+{
+	local most
+
+	most=$(awk -v n="$figures" 'BEGIN {
+		for (p = all = exp(n * log(0.95)); all < 0.999; all += p)
+			p *= (n - k) / ++k * 0.05 / 0.95
+		print k + 0 }')
+	ok "$1: $far of $figures figures are off by more than two standard errors, at most $most by chance" \
+		test "$far" -le "$most"
+}
+
 # blocks SIZE...: print as many blocks of these sizes as have `bytes` together, for figure()
 blocks()
 {
@@ -38,16 +73,21 @@ steps()
 	done
 }
 
-# kept FUNCTION BLOCKS: a figure of what is live; freed FUNCTION BLOCKS: of what was allocated
+# kept FUNCTION BLOCKS: a figure of what is live; all_of FUNCTION BLOCKS: of all that was allocated;
+# freed FUNCTION BLOCKS: likewise, and nothing of it is live
 kept()
 {
 	figure "$name: run $run: $1" "$(row_of "$1")" "$2"
 }
-freed()
+all_of()
 {
 	report_of "$T/run.heap" --alloc-space
 	figure "$name: run $run: $1, allocated" "$(row_of "$1")" "$2"
 	report_of "$T/run.heap"
+}
+freed()
+{
+	all_of "$@"
 	[ "$(row_of "$1")" = 0 ] || lives+=" $1 in run $run: $(row_of "$1")"
 }
 
@@ -57,6 +97,8 @@ keepers_figures()
 	kept calloc_blocks "$(blocks 4096)"
 	kept posix_blocks "$(blocks 4096)"
 	kept align_blocks "$(blocks 4096)"
+	kept replace_cached "$((bytes / 32768))*16384" # 16 MB of them are kept
+	all_of replace_cached "$(blocks 16384)"
 	freed churn_blocks "$(blocks 2048)"
 	freed churn_sized "$(blocks 2048)"
 	freed pass_blocks "$(blocks 2048)"
@@ -172,7 +214,7 @@ start_shelves()
 }
 
 start_keepers
-compare keepers keepers_figures empty fill leak calloc posix aligned churn churn_sized pass
+compare keepers keepers_figures empty fill leak calloc posix aligned cached churn churn_sized pass
 
 # Control: three quarters of the truth are noticed in each figure of the last run.
 is "$(
@@ -180,7 +222,7 @@ is "$(
 	report_of "$T/run.heap"
 	keepers_figures >/dev/null
 	echo "$far of $figures"
-)" '7 of 7' 'control: estimates that are too high are noticed'
+)" '9 of 9' 'control: estimates that are too high are noticed'
 
 start_shelves shelves
 compare C++ cplusplus_figures empty fill leak
