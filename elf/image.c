@@ -257,6 +257,11 @@ const struct image *images_find(const struct images *images, uint64_t addr)
 	return low < images->n && images->v[low].start <= addr ? &images->v[low] : NULL;
 }
 
+bool image_contains(const struct image *img, uint64_t addr)
+{
+	return img->start <= addr && addr < img->end;
+}
+
 bool image_has_code(const struct image *img, uint64_t addr)
 {
 	for (size_t i = 0; i < img->n_exec; i++)

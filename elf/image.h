@@ -101,6 +101,7 @@ bool image_past_debug(struct image *img, uint64_t start, struct err *server);
 
 /* The image that contains `addr`, or NULL. */
 const struct image *images_find(const struct images *images, uint64_t addr);
+bool image_contains(const struct image *img, uint64_t addr);
 /* Is the address in one of its executable mappings? */
 bool image_has_code(const struct image *img, uint64_t addr);
 

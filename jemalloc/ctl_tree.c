@@ -31,20 +31,16 @@ struct search {
 	unsigned int found, candidates;
 };
 
-static bool in_image(const struct image *img, uint64_t addr)
-{
-	return img->start <= addr && addr < img->end;
-}
-
 static bool read_node(const struct ctl_tree *t, uint64_t addr, struct node *node)
 {
-	return in_image(t->image, addr) && peek(t->memory, addr, node, sizeof(*node)) &&
+	return image_contains(t->image, addr) && peek(t->memory, addr, node, sizeof(*node)) &&
 	       (node->named & 0xff) == 1;
 }
 
 static bool read_name(const struct ctl_tree *t, const struct node *node, char *buf, size_t size)
 {
-	return in_image(t->image, node->name) && peek_string(t->memory, node->name, buf, size);
+	return image_contains(t->image, node->name) &&
+	       peek_string(t->memory, node->name, buf, size);
 }
 
 static bool is_called(const struct ctl_tree *t, const struct node *node, const char *name)

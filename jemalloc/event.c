@@ -154,7 +154,7 @@ static bool is_event_trigger(struct scan *s, uint64_t entry)
 {
 	struct shape shape = { 0 };
 
-	if (!scan_in_code(s, entry) || !decode_may_start(&s->code, entry))
+	if (!image_has_code(s->image, entry) || !decode_may_start(&s->code, entry))
 		return false;
 	decode_function_given(&s->code, entry, CTX, SHAPE_INSNS, note_shape, &shape);
 	return shape.is_alloc && shape.current && shape.last_event;

@@ -32,8 +32,8 @@ static int note_byte(void *ctx, const struct insn *insn)
 	struct bytes *b = ctx;
 	size_t i = 0;
 
-	if (!insn->has_memory || insn->size != 1 || !scan_in_image(b->scan, insn->memory) ||
-	    scan_in_code(b->scan, insn->memory))
+	if (!insn->has_memory || insn->size != 1 || !image_contains(b->scan->image, insn->memory) ||
+	    image_has_code(b->scan->image, insn->memory))
 		return 0;
 	while (i < b->n && b->v[i].addr != insn->memory)
 		i++;
@@ -210,8 +210,9 @@ static int note_read(void *ctx, const struct insn *insn)
 {
 	struct reading *r = ctx;
 
-	if (!insn->has_memory || insn->size != r->size || !scan_in_image(r->scan, insn->memory) ||
-	    scan_in_code(r->scan, insn->memory))
+	if (!insn->has_memory || insn->size != r->size ||
+	    !image_contains(r->scan->image, insn->memory) ||
+	    image_has_code(r->scan->image, insn->memory))
 		return 0;
 	r->ambiguous |= !insn->reads || insn->writes || (r->addr && r->addr != insn->memory);
 	r->addr = insn->memory;

@@ -39,16 +39,6 @@ void scan_open(struct scan *s, struct image *img, pid_t pid)
 		s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);
 }
 
-bool scan_in_image(const struct scan *s, uint64_t addr)
-{
-	return s->image->start <= addr && addr < s->image->end;
-}
-
-bool scan_in_code(const struct scan *s, uint64_t addr)
-{
-	return image_has_code(s->image, addr);
-}
-
 struct near {
 	uint64_t addr;
 	scan_code_fn *fn;
@@ -107,7 +97,7 @@ struct reach {
 
 static void add_function(struct reach *r, uint64_t entry, unsigned int depth)
 {
-	if (!scan_in_code(r->scan, entry) || r->n == FUNCTIONS_MAX)
+	if (!image_has_code(r->scan->image, entry) || r->n == FUNCTIONS_MAX)
 		return;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->v[i].entry == entry)

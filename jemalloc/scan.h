@@ -60,9 +60,6 @@ void scan_open(struct scan *s, struct image *img, pid_t pid);
 /* The same without the tree of names, if only code is decoded. */
 void scan_open_code(struct scan *s, struct image *img, pid_t pid);
 
-bool scan_in_image(const struct scan *s, uint64_t addr);
-bool scan_in_code(const struct scan *s, uint64_t addr);
-
 /*
  * Call `fn` for the image's code not far from `addr`, where all of a jemalloc's code should be: one
  * object file has most of it, but a linker may put cold code elsewhere.

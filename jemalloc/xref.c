@@ -99,7 +99,7 @@ static int follow_use(void *ctx, const struct insn *insn)
 	    !insn_reg_is(insn, INSN_ARG_1, x->string))
 		return 0;
 	target = scan_callee(x->scan, insn);
-	if (!scan_in_code(x->scan, target))
+	if (!image_has_code(x->scan->image, target))
 		return 1;
 	while (i < x->n_targets && x->targets[i].addr != target)
 		i++;
@@ -263,7 +263,8 @@ static void try_call(void *ctx, uint64_t addr, uint64_t to)
 	(void)to;
 	r->candidate = 0;
 	decode_line(&r->scan->code, addr, LINE_MAX_, note_candidate, r);
-	if (!r->candidate || r->candidate == r->found || !scan_in_code(r->scan, r->candidate))
+	if (!r->candidate || r->candidate == r->found ||
+	    !image_has_code(r->scan->image, r->candidate))
 		return;
 	r->names_line = false;
 	scan_reach(r->scan, r->candidate, 1, note_line, r);

@@ -162,7 +162,7 @@ static void add_places(struct watch_images *who, const uint64_t *addrs, size_t n
 		bool any = false;
 
 		for (size_t k = 0; k < n; k++) {
-			if (img->start <= v[k].addr && v[k].addr < img->end) {
+			if (image_contains(img, v[k].addr)) {
 				v[k].image = img;
 				any = true;
 			}

@@ -36,7 +36,7 @@ static void use(struct image *img)
 	scan_prof_dump(&scan, &file_arg);
 	options_find_word(&scan, "tcache_gc_incr_bytes");
 	event = scan_event_trigger(&scan, img->start + 0x1000, img->start + 0x3000);
-	if (event && !scan_in_code(&scan, event))
+	if (event && !image_has_code(scan.image, event))
 		abort();
 	scan_open_code(&scan, img, getpid());
 	decode_probe(&scan.code, event);

@@ -69,8 +69,10 @@ no_threads()
 		ctl_fails 1 'no_room_count raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"
 }
 
-# A user of its own: the tasks of other tests count, too.
-wrap=(setpriv --reuid 54322 --regid 54322 --clear-groups prlimit --nproc=2)
+# A user of its own: other tasks of the same user count, too, such as those of this test in another
+# checkout.
+user=$((0x10000000 + SRANDOM % 0x10000000))
+wrap=(setpriv --reuid "$user" --regid "$user" --clear-groups prlimit --nproc=2)
 start_victim idle 2
 wrap=()
 snapshot "$pid"
