@@ -86,10 +86,13 @@ static int say_sample_begins(void *ctx, const struct ops_sample_progress *p, str
 
 static void show_sample(void *ctx, const struct ops_sample_progress *p)
 {
-	char who[OUT_WHO_SIZE], samples[40];
+	uint64_t permille = p->elapsed_ms ? p->overhead_us / p->elapsed_ms : 0;
+	char who[OUT_WHO_SIZE], samples[80];
 
 	(void)ctx;
-	snprintf(samples, sizeof(samples), "%" PRIu64 " samples", p->samples);
+	snprintf(samples, sizeof(samples),
+		 "%" PRIu64 " samples, about %" PRIu64 ".%" PRIu64 " %% of a CPU", p->samples,
+		 permille / 10, permille % 10);
 	progress_show("sampling", out_who(p->cost, who, sizeof(who)), p->elapsed_ms, p->duration_ms,
 		      samples);
 }

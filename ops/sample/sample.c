@@ -216,6 +216,7 @@ static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
 			g->told_ms = now_ms();
 			g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
 			g->told.samples = g->counts.objects;
+			g->told.overhead_us = overhead_ns(g) / 1000;
 			q->progress(q->ctx, &g->told);
 		}
 	} while (more);

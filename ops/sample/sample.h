@@ -22,6 +22,7 @@ struct ops_sample_progress {
 	bool prof;	       /* the samples are those that jemalloc takes by itself */
 	uint64_t elapsed_ms, duration_ms;
 	uint64_t samples;	/* so far */
+	uint64_t overhead_us;	/* as in struct ops_sample, so far */
 	uint64_t rate;		/* allocations per second before; 0: unknown */
 	unsigned int per_mille; /* of a CPU: their expected cost */
 };

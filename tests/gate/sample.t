@@ -141,6 +141,15 @@ like "$(<"$T/nothing.err")" 'allocated nothing in ' 'nothing allocated: an error
 ok 'nothing allocated: nothing is saved' test ! -e "$T/nothing.heap"
 is_out 'nothing allocated'
 
+# --- on a terminal: what it takes, in terms of what the block counted ---
+post flood 1
+script -qec "'$CTL' ${patient[*]} sample $pid -d 5s --sample-rate 16M --max-overhead 10000 --no-pager" /dev/null \
+	>"$T/terminal" 2>&1 </dev/null
+is "$?" 0 'on a terminal: ends' || diag "$(<"$T/terminal")"
+like "$(tr '\r' '\n' <"$T/terminal")" 's left, [0-9]+ samples, about [1-9][0-9]*\.[0-9] % of a CPU' 'on a terminal: progress'
+post nothing
+is_out 'on a terminal'
+
 # --- too expensive ---
 start_sample dear --max-overhead 1
 post flood 2
