@@ -440,7 +440,8 @@ static int write_profile(struct sampling *g, struct sampled *got, struct ops_sam
 		err_advise(err, FIX_SAMPLE_FOR_LONGER);
 		return emits(g) ? advise_hooks(g->s, err) : -1;
 	}
-	if (!got->samples && !g->block_counts.allocations) {
+	/* If the process has ended, that was perhaps not counted. */
+	if (!got->samples && !g->block_counts.allocations && !g->timed.ended) {
 		err_raise(err, ERROR_NO_ALLOCATION, SESSION_ARGS(g->s),
 			  .ms = (int64_t)g->s->recorded_ms);
 		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
