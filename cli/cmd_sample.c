@@ -24,6 +24,18 @@ static const char *how_it_ended(bool early, bool ended)
 	return early ? ", ended by a signal" : ended ? ", until it ended" : "";
 }
 
+/* "1420 samples, about 1.2 % of a CPU", of so much time. */
+#define TAKEN_SIZE 80
+static const char *taken_text(uint64_t samples, uint64_t overhead_us, uint64_t ms,
+			      char buf[TAKEN_SIZE])
+{
+	uint64_t permille = ms ? overhead_us / ms : 0;
+
+	snprintf(buf, TAKEN_SIZE, "%" PRIu64 " samples, about %" PRIu64 ".%" PRIu64 " %% of a CPU",
+		 samples, permille / 10, permille % 10);
+	return buf;
+}
+
 /* --- sample --- */
 
 #define SAMPLE_DURATION_MS 30000
@@ -86,33 +98,28 @@ static int say_sample_begins(void *ctx, const struct ops_sample_progress *p, str
 
 static void show_sample(void *ctx, const struct ops_sample_progress *p)
 {
-	uint64_t permille = p->elapsed_ms ? p->overhead_us / p->elapsed_ms : 0;
-	char who[OUT_WHO_SIZE], samples[80];
+	char who[OUT_WHO_SIZE], taken[TAKEN_SIZE];
 
 	(void)ctx;
-	snprintf(samples, sizeof(samples),
-		 "%" PRIu64 " samples, about %" PRIu64 ".%" PRIu64 " %% of a CPU", p->samples,
-		 permille / 10, permille % 10);
 	progress_show("sampling", out_who(p->cost, who, sizeof(who)), p->elapsed_ms, p->duration_ms,
-		      samples);
+		      taken_text(p->samples, p->overhead_us, p->elapsed_ms, taken));
 }
 
 /* Print what was sampled, and what it says about possible leaks. */
 static void sum_up_sample(const struct args *args, const struct ops_sample *s)
 {
-	uint64_t permille = s->duration_ms ? s->overhead_us / s->duration_ms : 0;
-	char who[OUT_WHO_SIZE], all[16], live[16], old[16];
+	char who[OUT_WHO_SIZE], all[16], live[16], old[16], taken[TAKEN_SIZE];
 
 	if (args->quiet || args->json)
 		return;
 	fprintf(stderr,
 		"sampled %s for %.1f s%s: %s allocated, %s of it not freed, %s of that from the "
-		"first half; %" PRIu64 " samples, about %" PRIu64 ".%" PRIu64 " %% of a CPU\n",
+		"first half; %s\n",
 		out_who(&s->cost, who, sizeof(who)), (double)s->duration_ms / 1000,
 		how_it_ended(s->early, s->ended), text_size(s->allocated_bytes, all, sizeof(all)),
 		text_size(s->live_bytes, live, sizeof(live)),
-		text_size(s->old_bytes, old, sizeof(old)), s->samples, permille / 10,
-		permille % 10);
+		text_size(s->old_bytes, old, sizeof(old)),
+		taken_text(s->samples, s->overhead_us, s->duration_ms, taken));
 }
 
 static uint64_t duration_ms(const struct args *args)
@@ -360,18 +367,15 @@ static void show_sites(void *ctx, const struct ops_sites_progress *p)
 
 static void sum_up_sites(const struct args *args, const struct ops_sites *s)
 {
-	uint64_t permille = s->duration_ms ? s->overhead_us / s->duration_ms : 0;
-	char who[OUT_WHO_SIZE], rate[RATE_SIZE];
+	char who[OUT_WHO_SIZE], rate[RATE_SIZE], taken[TAKEN_SIZE];
 
 	if (args->quiet || args->json)
 		return;
-	fprintf(stderr,
-		"sampled %s for %.1f s%s: %s allocated, %" PRIu64 " samples, "
-		"about %" PRIu64 ".%" PRIu64 " %% of a CPU\n",
+	fprintf(stderr, "sampled %s for %.1f s%s: %s allocated, %s\n",
 		out_who(&s->cost, who, sizeof(who)), (double)s->duration_ms / 1000,
 		how_it_ended(s->early, s->ended),
-		rate_text(s->allocated_bytes, s->duration_ms, rate), s->samples, permille / 10,
-		permille % 10);
+		rate_text(s->allocated_bytes, s->duration_ms, rate),
+		taken_text(s->samples, s->overhead_us, s->duration_ms, taken));
 }
 
 /* `take` of report_taken(). */

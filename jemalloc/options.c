@@ -27,13 +27,19 @@ struct bytes {
 	size_t n;
 };
 
+/* Does it access `size` bytes of the image that are not code? */
+static bool accesses_data(const struct scan *s, const struct insn *insn, size_t size)
+{
+	return insn->has_memory && insn->size == size && image_contains(s->image, insn->memory) &&
+	       !image_has_code(s->image, insn->memory);
+}
+
 static int note_byte(void *ctx, const struct insn *insn)
 {
 	struct bytes *b = ctx;
 	size_t i = 0;
 
-	if (!insn->has_memory || insn->size != 1 || !image_contains(b->scan->image, insn->memory) ||
-	    image_has_code(b->scan->image, insn->memory))
+	if (!accesses_data(b->scan, insn, 1))
 		return 0;
 	while (i < b->n && b->v[i].addr != insn->memory)
 		i++;
@@ -210,9 +216,7 @@ static int note_read(void *ctx, const struct insn *insn)
 {
 	struct reading *r = ctx;
 
-	if (!insn->has_memory || insn->size != r->size ||
-	    !image_contains(r->scan->image, insn->memory) ||
-	    image_has_code(r->scan->image, insn->memory))
+	if (!accesses_data(r->scan, insn, r->size))
 		return 0;
 	r->ambiguous |= !insn->reads || insn->writes || (r->addr && r->addr != insn->memory);
 	r->addr = insn->memory;
