@@ -71,7 +71,7 @@ no_threads()
 
 # A user of its own: other tasks of the same user count, too, such as those of this test in another
 # checkout.
-user=$((0x10000000 + SRANDOM % 0x10000000))
+user=$((20000 + SRANDOM % 30000))
 wrap=(setpriv --reuid "$user" --regid "$user" --clear-groups prlimit --nproc=2)
 start_victim idle 2
 wrap=()
