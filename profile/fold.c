@@ -54,49 +54,55 @@ static const char shipped[] =
 	/* Rust, whose names are not just words */
 	"|^<?alloc::raw_vec::";
 
+/* Does a function only allocate for its caller? Determined when first asked. */
+enum kind { UNKNOWN, ALLOCATES, OTHER };
+
 struct folding {
 	struct profile *p;
-	bool *allocates; /* of each function */
-	bool *may_begin; /* of each location: its innermost function allocates, or has no name */
-	uint32_t *cut;	 /* of each location: number of inner lines that are folded */
-	bool *taken;	 /* of each function: it was folded */
+	struct regex *shipped, **also;
+	size_t n_also;
+	enum kind *kinds; /* of each function */
+	uint32_t *cut;	  /* of each location: number of inner lines that are folded */
+	bool *taken;	  /* of each function: it was folded */
 };
 
 static void close_folding(struct folding *f)
 {
-	free(f->allocates);
-	free(f->may_begin);
+	regex_close(&f->shipped);
+	for (size_t i = 0; i < f->n_also; i++)
+		regex_close(&f->also[i]);
+	free(f->also);
+	free(f->kinds);
 	free(f->cut);
 	free(f->taken);
 }
 
-static int match(struct folding *f, const char *pattern, bool bare, struct err *err)
+static enum kind kind_of(const struct folding *f, const struct profile_function *function)
 {
-	_cleanup_(regex_close) struct regex *re = NULL;
-	const struct profile_symbols *s = f->p->symbols;
+	char bare[PROFILE_NAME_MAX];
+	bool matches;
 
-	if (regex_new("allocator", pattern, &re, err))
-		return -1;
-	for (size_t i = 0; i < s->n_functions; i++) {
-		const struct profile_function *function = &s->functions[i];
-		char name[PROFILE_NAME_MAX];
-
-		if (!function->known || f->allocates[i])
-			continue;
-		f->allocates[i] = !bare && regex_matches(re, function->name);
-		profile_name_bare(function->name, name, sizeof(name));
-		f->allocates[i] |= regex_matches(re, name);
-	}
-	return regex_check(re, err);
+	if (function->allocator)
+		return ALLOCATES;
+	if (!function->known)
+		return OTHER;
+	profile_name_bare(function->name, bare, sizeof(bare));
+	matches = regex_matches(f->shipped, bare);
+	for (size_t i = 0; i < f->n_also && !matches; i++)
+		matches = regex_matches(f->also[i], function->name) ||
+			  regex_matches(f->also[i], bare);
+	return matches ? ALLOCATES : OTHER;
 }
 
-static bool is_folded(const struct folding *f, uint32_t location, uint32_t line, bool *allocates)
+static bool is_folded(struct folding *f, uint32_t location, uint32_t line, bool *allocates)
 {
 	const struct profile_symbols *s = f->p->symbols;
-	uint32_t function = s->lines[s->locations[location].first + line].function;
+	uint32_t i = s->lines[s->locations[location].first + line].function;
 
-	*allocates = f->allocates[function] || s->functions[function].allocator;
-	return *allocates || !s->functions[function].known;
+	if (f->kinds[i] == UNKNOWN)
+		f->kinds[i] = kind_of(f, &s->functions[i]);
+	*allocates = f->kinds[i] == ALLOCATES;
+	return *allocates || !s->functions[i].known;
 }
 
 static void note(struct folding *f, uint32_t location, uint32_t lines)
@@ -106,7 +112,8 @@ static void note(struct folding *f, uint32_t location, uint32_t lines)
 	for (uint32_t j = 0; j < lines; j++) {
 		uint32_t function = s->lines[s->locations[location].first + j].function;
 
-		f->taken[function] |= f->allocates[function] && !s->functions[function].allocator;
+		f->taken[function] |=
+			f->kinds[function] == ALLOCATES && !s->functions[function].allocator;
 	}
 }
 
@@ -121,7 +128,7 @@ static void fold_stack(struct folding *f, struct profile_stack *stack)
 	for (uint32_t i = 0; i < stack->depth && more; i++) {
 		bool allocates;
 
-		more = f->may_begin[frame[i]];
+		more = at[frame[i]].n;
 		for (uint32_t j = 0; more && j < at[frame[i]].n; j++) {
 			more = is_folded(f, frame[i], j, &allocates);
 			if (allocates) {
@@ -145,24 +152,26 @@ int profile_fold(struct profile *profile, const struct profile_fold *how, size_t
 {
 	_cleanup_(close_folding) struct folding f = { .p = profile };
 	struct profile_symbols *s = profile->symbols;
-	bool ignored;
 
 	*n_folded = 0;
-	f.allocates = calloc(s->n_functions + 1, sizeof(*f.allocates));
+	f.kinds = calloc(s->n_functions + 1, sizeof(*f.kinds));
 	f.taken = calloc(s->n_functions + 1, sizeof(*f.taken));
-	f.may_begin = calloc(s->n_locations + 1, sizeof(*f.may_begin));
 	f.cut = calloc(s->n_locations + 1, sizeof(*f.cut));
-	if (!f.allocates || !f.taken || !f.may_begin || !f.cut)
+	f.also = calloc(how->n_also + 1, sizeof(struct regex *));
+	if (!f.kinds || !f.taken || !f.cut || !f.also)
 		return err_no_memory(err);
-	if (match(&f, shipped, true, err))
+	if (regex_new("allocator", shipped, &f.shipped, err))
 		return -1;
-	for (size_t i = 0; i < how->n_also; i++)
-		if (match(&f, how->also[i], false, err))
+	for (; f.n_also < how->n_also; f.n_also++)
+		if (regex_new("allocator", how->also[f.n_also], &f.also[f.n_also], err))
 			return -1;
-	for (uint32_t i = 0; i < s->n_locations; i++)
-		f.may_begin[i] = s->locations[i].n && is_folded(&f, i, 0, &ignored);
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		fold_stack(&f, &profile->stacks[i]);
+	for (size_t i = 0; i < f.n_also; i++)
+		if (regex_check(f.also[i], err))
+			return -1;
+	if (regex_check(f.shipped, err))
+		return -1;
 	/* For all stacks: what was inlined is the same wherever the location is innermost. */
 	for (size_t i = 0; i < s->n_locations; i++) {
 		s->locations[i].first += f.cut[i];
