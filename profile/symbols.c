@@ -247,7 +247,8 @@ static bool is_function(const void *ctx, uint32_t i)
 	const struct profile_function *f = k->f, *g = &k->all[i];
 
 	return g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
-	       g->table_file == f->table_file && g->identity == f->identity &&
+	       g->table_file == f->table_file && g->origin == f->origin &&
+	       g->origin_at == f->origin_at && g->from_image == f->from_image &&
 	       g->known == f->known && g->bare == f->bare && g->allocator == f->allocator;
 }
 
@@ -263,9 +264,9 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 	out->file = f->file ? intern_add(text, f->file, strlen(f->file)) : NULL;
 	out->table_file =
 		f->table_file ? intern_add(text, f->table_file, strlen(f->table_file)) : NULL;
-	out->identity = f->identity ? intern_add(text, f->identity, strlen(f->identity)) : NULL;
+	out->origin = f->origin ? intern_add(text, f->origin, strlen(f->origin)) : NULL;
 	return out->name && out->linkage && (out->file || !f->file) &&
-	       (out->identity || !f->identity) && (out->table_file || !f->table_file);
+	       (out->origin || !f->origin) && (out->table_file || !f->table_file);
 }
 
 uint32_t symbols_build_function(struct symbols_build *b, const struct profile_function *f)
@@ -334,7 +335,6 @@ void symbols_build_copy(struct symbols_build *b, size_t address,
 {
 	const struct profile_location *l = &other->locations[location];
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
-	char identity[IMAGE_NAME_MAX + 64];
 	uint32_t n = l->n < SYMBOLS_INLINED_MAX ? l->n : SYMBOLS_INLINED_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -344,11 +344,8 @@ void symbols_build_copy(struct symbols_build *b, size_t address,
 		if (*function == PROFILE_NONE) {
 			struct profile_function f = other->functions[line->function];
 
-			if (image && f.identity && *f.identity == ':') {
-				snprintf(identity, sizeof(identity), "%s%s", text_file_name(image),
-					 f.identity);
-				f.identity = identity;
-			}
+			if (image && f.from_image)
+				f.origin = text_file_name(image);
 			f.allocator |= image && symbols_is_allocator_image(image);
 			*function = symbols_build_function(b, &f);
 		}
@@ -368,62 +365,68 @@ struct profile_symbols *symbols_build_take(struct symbols_build *b)
 
 #define IDENTITY_MAX 4300
 
-/* Ways to identify a function, shortest first. */
+/* Ways to identify a function by its origin, shortest first. */
 enum detail { BY_FILE, BY_FILE_AND_LINE, BY_PATH_AND_LINE, DETAILS };
 
-static void shorten(const char *identity, enum detail detail, char out[IDENTITY_MAX])
+static void identify(const struct profile_function *f, enum detail detail, char out[IDENTITY_MAX])
 {
-	char *end;
+	const char *file = detail == BY_PATH_AND_LINE ? f->origin : text_file_name(f->origin);
 
-	snprintf(out, IDENTITY_MAX, "%s",
-		 detail == BY_PATH_AND_LINE ? identity : text_file_name(identity));
-	end = detail == BY_FILE ? strrchr(out, ':') : NULL;
-	if (end)
-		*end = '\0';
+	if (detail == BY_FILE)
+		snprintf(out, IDENTITY_MAX, "%s", file);
+	else
+		snprintf(out, IDENTITY_MAX, f->from_image ? "%s:0x%" PRIx64 : "%s:%" PRIu64, file,
+			 f->origin_at);
 }
 
-static int by_name_and_identity(const void *a, const void *b, void *ctx)
+static int compare_addresses(const void *a, const void *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+/* Equal texts are one pointer. */
+static int compare_origins(const struct profile_function *f, const struct profile_function *g)
+{
+	if (f->origin != g->origin)
+		return compare_addresses(f->origin, g->origin);
+	return (f->origin_at > g->origin_at) - (f->origin_at < g->origin_at);
+}
+
+static int by_name_and_origin(const void *a, const void *b, void *ctx)
 {
 	const struct profile_symbols *s = ctx;
 	const struct profile_function *f = &s->functions[*(const uint32_t *)a];
 	const struct profile_function *g = &s->functions[*(const uint32_t *)b];
 
-	/* Equal texts are one pointer. */
-	if (f->name != g->name)
-		return (uintptr_t)f->name < (uintptr_t)g->name ? -1 : 1;
-	return ((uintptr_t)f->identity > (uintptr_t)g->identity) -
-	       ((uintptr_t)f->identity < (uintptr_t)g->identity);
+	return f->name != g->name ? compare_addresses(f->name, g->name) : compare_origins(f, g);
 }
 
 static int by_address(const void *a, const void *b)
 {
-	uintptr_t x = (uintptr_t) * (const char *const *)a,
-		  y = (uintptr_t) * (const char *const *)b;
-
-	return (x > y) - (x < y);
+	return compare_addresses(*(const char *const *)a, *(const char *const *)b);
 }
 
 /*
- * Do `n` functions of one name, sorted by identity, differ in this detail? *several: there are at
+ * Do `n` functions of one name, sorted by origin, differ in this detail? *several: there are at
  * least two. `short_forms` has room for n. Also false without memory, in which case the next
  * intern_add() fails, too.
  */
 static bool differ(const struct profile_symbols *s, const uint32_t *same, size_t n,
 		   enum detail detail, const char **short_forms, bool *several)
 {
-	const char *last = NULL;
+	const struct profile_function *last = NULL;
 	size_t found = 0;
 	bool nameless = false;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *identity = s->functions[same[i]].identity;
+		const struct profile_function *f = &s->functions[same[i]];
 		char buf[IDENTITY_MAX];
 
-		nameless |= !identity;
-		if (!identity || identity == last)
+		nameless |= !f->origin;
+		if (!f->origin || (last && !compare_origins(f, last)))
 			continue;
-		last = identity;
-		shorten(identity, detail, buf);
+		last = f;
+		identify(f, detail, buf);
 		short_forms[found++] = intern_add(s->text, buf, strlen(buf));
 	}
 	*several = found + nameless > 1;
@@ -451,9 +454,9 @@ static bool tell_apart(struct profile_symbols *s, const uint32_t *same, size_t n
 		struct profile_function *g = &s->functions[same[i]];
 		const char *kept;
 
-		if (!g->identity)
+		if (!g->origin)
 			continue;
-		shorten(g->identity, detail, identity);
+		identify(g, detail, identity);
 		snprintf(name, sizeof(name), "%s (%s)", g->name, identity);
 		kept = intern_add(s->text, name, strlen(name));
 		if (!kept)
@@ -474,7 +477,7 @@ int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
 		return err_no_memory(err);
 	for (size_t i = 0; i < s->n_functions; i++)
 		order[i] = (uint32_t)i;
-	vec_sort_with(order, s->n_functions, by_name_and_identity, s);
+	vec_sort_with(order, s->n_functions, by_name_and_origin, s);
 	for (size_t i = 0; i < s->n_functions; i = next) {
 		const char *name = s->functions[order[i]].name;
 

@@ -25,13 +25,16 @@ struct profile_function {
 	 */
 	const char *table_file;
 	/*
-	 * Distinguishes functions of one name: the place of its declaration ("file:line"), or
-	 * "image:0xaddress" of its symbol. NULL: the name is unique, or nothing is known.
+	 * Distinguishes functions of one name: the source file of its declaration and the line, or
+	 * the image of its symbol ("": not known yet) and the address. NULL: the name is unique, or
+	 * nothing is known.
 	 */
-	const char *identity;
-	bool known;	/* false: `name` is made up from the address */
-	bool bare;	/* its DWARF name has no scope: see profile/regroup.c */
-	bool allocator; /* malloc and the like: hidden if innermost */
+	const char *origin;
+	uint64_t origin_at;
+	bool from_image; /* the origin is its symbol */
+	bool known;	 /* false: `name` is made up from the address */
+	bool bare;	 /* its DWARF name has no scope: see profile/regroup.c */
+	bool allocator;	 /* malloc and the like: hidden if innermost */
 };
 
 /* One call at an address, by its function. */

@@ -26,7 +26,7 @@
  * the file is for local use.
  */
 
-#define MAGIC "jcsyms7\n"
+#define MAGIC "jcsyms8\n"
 #define NO_TEXT UINT32_MAX
 
 struct header {
@@ -42,11 +42,13 @@ struct file_place {
 };
 
 struct file_function {
-	uint32_t name, linkage, file, table_file, identity; /* offsets in the text; NO_TEXT: none */
+	uint32_t name, linkage, file, table_file, origin; /* offsets in the text; NO_TEXT: none */
 	uint32_t flags;
+	uint64_t origin_at;
 };
 #define KNOWN 1u
 #define BARE 2u
+#define FROM_IMAGE 4u
 
 struct view {
 	const struct header *header;
@@ -91,7 +93,7 @@ static bool is_sane(const struct view *v)
 
 		if (f->name >= len || f->linkage >= len || (f->file >= len && f->file != NO_TEXT) ||
 		    (f->table_file >= len && f->table_file != NO_TEXT) ||
-		    (f->identity >= len && f->identity != NO_TEXT))
+		    (f->origin >= len && f->origin != NO_TEXT))
 			return false;
 	}
 	for (uint32_t i = 0; i < v->header->n_lines; i++) {
@@ -124,7 +126,9 @@ static struct profile_symbols *build(const struct view *v)
 			.linkage = v->text + f->linkage,
 			.file = f->file == NO_TEXT ? NULL : v->text + f->file,
 			.table_file = f->table_file == NO_TEXT ? NULL : v->text + f->table_file,
-			.identity = f->identity == NO_TEXT ? NULL : v->text + f->identity,
+			.origin = f->origin == NO_TEXT ? NULL : v->text + f->origin,
+			.origin_at = f->origin_at,
+			.from_image = f->flags & FROM_IMAGE,
 			.known = f->flags & KNOWN,
 			.bare = f->flags & BARE,
 		};
@@ -207,12 +211,14 @@ static bool put_file(FILE *text, const char *s, struct last *last, uint32_t *at)
 
 static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 {
-	struct last file = { 0 }, table_file = { 0 }, identity = { 0 };
+	struct last file = { 0 }, table_file = { 0 }, origin = { 0 };
 
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct profile_function *from = &s->functions[i];
 		struct file_function to = {
-			.flags = (from->known ? KNOWN : 0) | (from->bare ? BARE : 0),
+			.flags = (from->known ? KNOWN : 0) | (from->bare ? BARE : 0) |
+				 (from->from_image ? FROM_IMAGE : 0),
+			.origin_at = from->origin_at,
 		};
 
 		if (!put_text(text, from->name, &to.name))
@@ -222,7 +228,7 @@ static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 			return false;
 		if (!put_file(text, from->file, &file, &to.file) ||
 		    !put_file(text, from->table_file, &table_file, &to.table_file) ||
-		    !put_file(text, from->identity, &identity, &to.identity))
+		    !put_file(text, from->origin, &origin, &to.origin))
 			return false;
 		if (fwrite(&to, sizeof(to), 1, f) != 1)
 			return false;

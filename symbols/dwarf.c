@@ -29,12 +29,18 @@ struct scope {
 };
 #define SCOPE_NONE UINT32_MAX
 
-/* A function with only an unqualified name in DWARF, and where it is declared. */
+/* Where a function is declared. */
+struct declaration {
+	const char *file; /* interned; NULL: not known, or in another unit */
+	uint64_t line;
+};
+
+/* A function with only an unqualified name in DWARF. */
 struct bare {
 	Dwarf_Off at;
 	Dwarf_Off within; /* the function that contains it, with the same information; 0: none */
 	const char *name; /* qualified by what else contains it; NULL: not found */
-	const char *identity; /* see struct profile_function */
+	struct declaration declaration;
 };
 
 struct unit {
@@ -51,7 +57,9 @@ struct unit {
 	size_t n_scopes, scopes_room;
 	struct bare *bare; /* sorted by `at` */
 	size_t n_bare, bare_room;
-	Dwarf_Die path[DEPTH_MAX]; /* from the unit to the current position of the search */
+	Dwarf_Word declaring; /* index of the file that was last found to declare a function */
+	const char *declaring_path; /* NULL: none yet */
+	Dwarf_Die path[DEPTH_MAX];  /* from the unit to the current position of the search */
 };
 
 /* Called for each place within the ranges of a DIE. */
@@ -351,33 +359,46 @@ static void simplify(char *path)
 	*to = '\0';
 }
 
-/* "file:line" of the declaration, interned; NULL when it is not known, or in another unit. */
-static const char *identity_of(struct unit *u, Dwarf_Die *die)
+/* The path of a file of the unit, interned; NULL when it is not known. */
+static const char *declaring_path(struct unit *u, Dwarf_Word index)
 {
-	char text[PATH_MAX + 32];
-	Dwarf_Attribute attr;
+	char text[PATH_MAX];
 	Dwarf_Files *files;
-	Dwarf_Word file, line;
 	const char *path;
 	size_t n;
 
-	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) || attr.cu != u->die.cu ||
-	    dwarf_formudata(&attr, &file) || !dwarf_attr_integrate(die, DW_AT_decl_line, &attr) ||
-	    dwarf_formudata(&attr, &line) || dwarf_getsrcfiles(&u->die, &files, &n) || file >= n)
+	if (u->declaring_path && u->declaring == index)
+		return u->declaring_path;
+	if (dwarf_getsrcfiles(&u->die, &files, &n) || index >= n)
 		return NULL;
-	path = whole_path(u, bounded(dwarf_filesrc(files, file, NULL, NULL)));
-	if (!path || strlen(path) >= PATH_MAX)
+	path = whole_path(u, bounded(dwarf_filesrc(files, index, NULL, NULL)));
+	if (!path || strlen(path) >= sizeof(text))
 		return NULL;
 	strcpy(text, path);
 	if (*text == '/')
 		simplify(text);
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, ":%llu", (unsigned long long)line);
-	return intern_add(u->lookup->text, text, strlen(text));
+	u->declaring = index;
+	u->declaring_path = intern_add(u->lookup->text, text, strlen(text));
+	return u->declaring_path;
+}
+
+static struct declaration declaration_of(struct unit *u, Dwarf_Die *die)
+{
+	struct declaration d = { 0 };
+	Dwarf_Attribute attr;
+	Dwarf_Word file, line;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) || attr.cu != u->die.cu ||
+	    dwarf_formudata(&attr, &file) || !dwarf_attr_integrate(die, DW_AT_decl_line, &attr) ||
+	    dwarf_formudata(&attr, &line))
+		return d;
+	d.file = declaring_path(u, file);
+	d.line = d.file ? line : 0;
+	return d;
 }
 
 /* The first declaration of a scope's function, which is within its class or namespace. */
-static Dwarf_Off declaration_of(const struct unit *u, const Dwarf_Die *scope)
+static Dwarf_Off first_declaration(const struct unit *u, const Dwarf_Die *scope)
 {
 	Dwarf_Die die = *scope, next;
 	Dwarf_Attribute attr;
@@ -444,17 +465,17 @@ static void qualify(struct unit *u, Dwarf_Die *die, unsigned int depth, struct b
 		linkage_of(&u->path[first], &bare);
 	/* A linkage name includes the enclosing scopes; for other functions they are looked up. */
 	if (bare)
-		b->within = declaration_of(u, &u->path[first++]);
+		b->within = first_declaration(u, &u->path[first++]);
 	for (unsigned int i = first; fits && i < depth; i++) {
 		if (dwarf_tag(&u->path[i]) != DW_TAG_lexical_block)
 			fits = append(name, &len, part_of(&u->path[i], part), "::");
 	}
 	if (fits && append(name, &len, own, ""))
 		b->name = intern_add(u->lookup->text, name, len);
-	b->identity = identity_of(u, die);
+	b->declaration = declaration_of(u, die);
 	/* For a lambda, only its class has a declaration. */
-	for (unsigned int i = depth; i-- > 1 && !b->identity;)
-		b->identity = identity_of(u, &u->path[i]);
+	for (unsigned int i = depth; i-- > 1 && !b->declaration.file;)
+		b->declaration = declaration_of(u, &u->path[i]);
 }
 
 /* The children of path[depth - 1]. */
@@ -520,7 +541,7 @@ static void find_bare_names(struct unit *u)
 
 		linkage_of(&u->scopes[i].die, &bare);
 		if (bare)
-			add_bare(u, declaration_of(u, &u->scopes[i].die));
+			add_bare(u, first_declaration(u, &u->scopes[i].die));
 	}
 	u->path[0] = u->die;
 	for (int round = 0; round < WITHIN_MAX && u->n_bare > before; round++) {
@@ -559,16 +580,19 @@ static struct profile_function function_of(struct unit *u, struct scope *scope, 
 					   bool bare, const char *file)
 {
 	struct profile_function f = { .linkage = name, .file = file, .bare = bare && u->mangles };
-	const struct bare *b = f.bare ? find_bare(u, declaration_of(u, &scope->die)) : NULL;
+	const struct bare *b = f.bare ? find_bare(u, first_declaration(u, &scope->die)) : NULL;
+	struct declaration declaration = { 0 };
 	char whole[SYMBOLS_NAME_MAX];
 	size_t len = 0;
 
 	if (b && !symbols_is_mangled(name) && append_bare(u, b, whole, &len, 0))
 		f.name = intern_add(u->lookup->text, whole, len);
 	if (scope && bare)
-		f.identity = identity_of(u, &scope->die);
-	if (!f.identity && b)
-		f.identity = b->identity;
+		declaration = declaration_of(u, &scope->die);
+	if (!declaration.file && b)
+		declaration = b->declaration;
+	f.origin = declaration.file;
+	f.origin_at = declaration.line;
 	return f;
 }
 
@@ -671,6 +695,7 @@ static size_t read_unit(struct unit *u, Dwarf *dbg)
 	u->n_scopes = 0;
 	walk_children(u, &u->die, SCOPE_NONE, 0);
 	u->n_bare = 0;
+	u->declaring_path = NULL;
 	if (u->mangles)
 		find_bare_names(u);
 	for (size_t i = 0; i < u->n_mine; i++)

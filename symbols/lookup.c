@@ -215,7 +215,6 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 		const struct place *p = &l->places[i];
 		struct profile_function f = { .linkage = p->linkage, .table_file = p->file };
 		struct profile_line line = { 0 };
-		char identity[32];
 
 		if (!p->linkage)
 			continue;
@@ -223,9 +222,11 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 		if (p->named)
 			continue;
 		/* Known only by its symbol. A mangled name that is not local identifies it. */
-		snprintf(identity, sizeof(identity), ":0x%" PRIx64, p->start - bias);
-		if (p->file || !symbols_is_mangled(p->linkage))
-			f.identity = identity;
+		if (p->file || !symbols_is_mangled(p->linkage)) {
+			f.origin = "";
+			f.origin_at = p->start - bias;
+			f.from_image = true;
+		}
 		line.function = symbols_lookup_function(l, f);
 		if (line.function == PROFILE_NONE)
 			return NULL;

@@ -25,9 +25,12 @@ static struct symbol_cache some_cache(void)
 	struct symbol_cache cache = { .offsets = offsets, .n = 3 };
 
 	f.file = "/src/f.cc";
-	f.identity = "/src/f.h:2";
+	f.origin = "/src/f.h";
+	f.origin_at = UINT64_C(0x123456789abcdef);
 	lines[0] = (struct profile_line){ symbols_build_function(b, &f), 7 };
-	f = (struct profile_function){ .name = "malloc", .table_file = "", .known = true };
+	f = (struct profile_function){
+		.name = "malloc", .table_file = "", .origin = "", .from_image = true, .known = true
+	};
 	lines[1] = (struct profile_line){ symbols_build_function(b, &f), 0 };
 	symbols_build_location(b, 0, lines, 2);
 	symbols_build_start(b, 0, 0x1234);
@@ -69,12 +72,15 @@ static void test_round_trip(void **state)
 	assert_string_equal(f->name, "f(int)");
 	assert_string_equal(f->linkage, "_Z1fi");
 	assert_string_equal(f->file, "/src/f.cc");
-	assert_string_equal(f->identity, "/src/f.h:2");
+	assert_string_equal(f->origin, "/src/f.h");
+	assert_int_equal(f->origin_at, 0x123456789abcdef);
+	assert_false(f->from_image);
 	assert_null(f->table_file);
 	f = &got.symbols->functions[got.symbols->lines[1].function];
 	assert_string_equal(f->name, "malloc");
 	assert_null(f->file);
-	assert_null(f->identity);
+	assert_string_equal(f->origin, "");
+	assert_true(f->from_image);
 	assert_string_equal(f->table_file, "");
 	assert_true(f->allocator);
 	symbol_cache_fini(&got);

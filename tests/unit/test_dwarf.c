@@ -415,8 +415,8 @@ static void test_identity(void **state)
 		uint32_t file, line;
 		const char *want;
 	} cases[] = {
-		{ 1, 5, "/src/a.cc:5" },
-		{ 2, 4000000000, "/inc/b.h:4000000000" },
+		{ 1, 5, "/src/a.cc" },
+		{ 2, 4000000000, "/inc/b.h" },
 		{ 3, 5, "" },
 	};
 
@@ -439,8 +439,10 @@ static void test_identity(void **state)
 		assert_true(symbols_lookup_dwarf(l, elf, NULL, 0));
 		s = symbols_lookup_take(l, 0);
 		assert_int_equal(s->n_functions, 1);
-		assert_string_equal(s->functions[0].identity ? s->functions[0].identity : "",
+		assert_string_equal(s->functions[0].origin ? s->functions[0].origin : "",
 				    cases[i].want);
+		assert_int_equal(s->functions[0].origin_at, *cases[i].want ? cases[i].line : 0);
+		assert_false(s->functions[0].from_image);
 		assert_true(s->functions[0].bare);
 		profile_symbols_free(s);
 		symbols_lookup_free(l);

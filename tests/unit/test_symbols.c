@@ -202,20 +202,26 @@ static void test_allocator(void **state)
 /* By file name, else by line, else by the whole path; and only where necessary. */
 static void test_tell_apart(void **state)
 {
-	static const char *const of[][3] = {
-		/* name, identity, name afterwards */
-		{ "init", "/src/a.c:3", "init (a.c)" },
-		{ "init", "/src/b.c:9", "init (b.c)" },
-		{ "init", "libc.so.6:0x1200", "init (libc.so.6)" },
-		{ "f", "/src/a.c:3", "f (a.c:3)" },
-		{ "f", "/src/a.c:7", "f (a.c:7)" },
-		{ "g", "/one/a.c:3", "g (/one/a.c:3)" },
-		{ "g", "/two/a.c:3", "g (/two/a.c:3)" },
-		{ "h", "/src/a.c:3", "h (a.c)" },
-		{ "h", NULL, "h" },
-		{ "lone", "/src/a.c:3", "lone" },
-		{ "malloc", "/src/a.c:3", "malloc" },
-		{ "malloc", "/src/b.c:3", "malloc" },
+	static const struct {
+		const char *name, *origin;
+		uint64_t at;
+		bool from_image;
+		const char *afterwards;
+	} of[] = {
+		{ "init", "/src/a.c", 3, false, "init (a.c)" },
+		{ "init", "/src/b.c", 9, false, "init (b.c)" },
+		{ "init", "libc.so.6", 0x1200, true, "init (libc.so.6)" },
+		{ "f", "/src/a.c", 3, false, "f (a.c:3)" },
+		{ "f", "/src/a.c", 7, false, "f (a.c:7)" },
+		{ "g", "/one/a.c", 3, false, "g (/one/a.c:3)" },
+		{ "g", "/two/a.c", 3, false, "g (/two/a.c:3)" },
+		{ "h", "/src/a.c", 3, false, "h (a.c)" },
+		{ "h", NULL, 0, false, "h" },
+		{ "k", "libb.so", 0x1200, true, "k (libb.so:0x1200)" },
+		{ "k", "libb.so", 0x1300, true, "k (libb.so:0x1300)" },
+		{ "lone", "/src/a.c", 3, false, "lone" },
+		{ "malloc", "/src/a.c", 3, false, "malloc" },
+		{ "malloc", "/src/b.c", 3, false, "malloc" },
 	};
 	enum { N = sizeof(of) / sizeof(*of) };
 	struct symbols_build *b = symbols_build_new(0);
@@ -225,8 +231,10 @@ static void test_tell_apart(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N; i++) {
-		struct profile_function f = { .name = of[i][0],
-					      .identity = of[i][1],
+		struct profile_function f = { .name = of[i].name,
+					      .origin = of[i].origin,
+					      .origin_at = of[i].at,
+					      .from_image = of[i].from_image,
 					      .known = true };
 
 		at[i] = symbols_build_function(b, &f);
@@ -237,7 +245,7 @@ static void test_tell_apart(void **state)
 	assert_int_equal(s->n_functions, N);
 	assert_int_equal(profile_symbols_tell_apart(s, &err), 0);
 	for (size_t i = 0; i < N; i++)
-		assert_string_equal(s->functions[at[i]].name, of[i][2]);
+		assert_string_equal(s->functions[at[i]].name, of[i].afterwards);
 	profile_symbols_free(s);
 	symbols_build_free(b);
 }
