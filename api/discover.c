@@ -32,7 +32,7 @@ static struct json_object *labels_of(const struct ops_process *p, const char *no
 	json_set_text(labels, "unit", p->unit);
 	json_set_text(labels, "container_id", p->container_id);
 	json_set_text(labels, "pod_uid", p->pod_uid);
-	json_set_text(labels, "__meta_jeprof_exe", p->exe);
+	json_set_text(labels, "__meta_jeprof_exe", p->exe ? p->exe : "");
 	json_set_text(labels, "__meta_jeprof_cgroup", p->cgroup);
 	json_set_text(labels, "__meta_jeprof_container", p->container);
 	json_set_text(labels, "__meta_jeprof_qos_class", p->qos_class ? p->qos_class : "");

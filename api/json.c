@@ -229,10 +229,11 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "unit", p->unit[0] ? p->unit : NULL);
 	json_set_text(o, "service_name", p->service_name);
 	json_set_int(o, "ppid", p->ppid);
-	json_set_text(o, "command", p->command);
+	json_set_text(o, "command", p->command ? p->command : "");
 	json_set(o, "sample", tristate(ops_may_sample(p)));
 	json_set(o, "otel_memory", tristate(p->emits));
-	set_warning(o, &p->recording);
+	if (p->recording)
+		set_warning(o, p->recording);
 	return o;
 }
 

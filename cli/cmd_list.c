@@ -162,7 +162,7 @@ static void fill_cell(enum column column, const struct ops_process *p, unsigned 
 		output_safe(p->unit, cell, CELL_SIZE);
 		break;
 	case COLUMN_COMMAND:
-		output_safe(p->command, cell, CELL_SIZE);
+		output_safe(p->command ? p->command : "", cell, CELL_SIZE);
 		break;
 	case COLUMN_SAMPLE:
 	case COLUMN_OTEL_MEMORY:
@@ -433,7 +433,8 @@ static int print(const struct args *args, enum list_format format, const struct 
 		return -1;
 	talk(args, format, list);
 	for (size_t i = 0; i < view->n_rows; i++)
-		out_warning(args, &view->v[i]->recording);
+		if (view->v[i]->recording)
+			out_warning(args, view->v[i]->recording);
 	return 0;
 }
 

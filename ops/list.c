@@ -53,6 +53,7 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 		     const struct jemalloc *je, const char *image, enum tristate emits)
 {
 	struct jemalloc_values values = { .prof_active = TRI_UNKNOWN };
+	char command[OPS_COMMAND_SIZE];
 	struct ops_process row;
 	struct err ignored;
 
@@ -74,13 +75,14 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 	if (l->command) {
 		/* The arguments, separated by blanks: memory of the target, cut if too long. */
 		_cleanup_(cleanup_close) int fd = door_proc(p->mm_pid, 0, "cmdline");
-		ssize_t len = fd < 0 ? -1 : read(fd, row.command, sizeof(row.command) - 1);
+		ssize_t len = fd < 0 ? -1 : read(fd, command, sizeof(command) - 1);
 
-		while (len > 0 && !row.command[len - 1])
+		while (len > 0 && !command[len - 1])
 			len--;
 		for (ssize_t i = 0; i < len; i++)
-			row.command[i] = row.command[i] ? row.command[i] : ' ';
-		row.command[len > 0 ? len : 0] = '\0';
+			command[i] = command[i] ? command[i] : ' ';
+		command[len > 0 ? len : 0] = '\0';
+		row.command = command;
 	}
 	/* Only this variable: others may hold secrets. */
 	if (l->labels && proc_getenv(p->mm_pid, "OTEL_SERVICE_NAME", row.service_name,
@@ -167,6 +169,7 @@ static void serve(void *ctx)
 
 struct asked {
 	size_t index;		    /* in the list of pids */
+	struct err recording;	    /* ERROR_NONE: none */
 	struct ops_process outside; /* what is known from outside its memory */
 	char service[256];
 };
@@ -199,12 +202,33 @@ static int start(struct look *look, struct err *err)
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
 
+static void free_row(struct ops_process *row)
+{
+	free(row->command);
+	free(row->exe);
+	free(row->recording);
+}
+
+/* What most rows do not have is not part of them, so that long lists are small. */
+static bool add_rare(struct ops_process *row, const struct asked *a, const char *exe)
+{
+	if (*exe && !(row->exe = strdup(exe)))
+		return false;
+	if (!a->recording.ids[0])
+		return true;
+	row->recording = malloc(sizeof(*row->recording));
+	if (row->recording)
+		*row->recording = a->recording;
+	return row->recording;
+}
+
 #define SERVICE_NAME_MAX 128
 
 static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct err *err)
 {
 	bool labels = look->request->labels;
 	struct ops_list *list = &look->list;
+	char exe[OPS_TEXT_SIZE] = "";
 	struct limit limit;
 	struct err ignored;
 	size_t rows = 0;
@@ -212,8 +236,8 @@ static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct
 	if (labels && u->at != u->end) {
 		struct ops_process *p = &a->outside;
 
-		if (proc_exe(p->pid, p->exe, sizeof(p->exe), &ignored))
-			p->exe[0] = '\0';
+		if (proc_exe(p->pid, exe, sizeof(exe), &ignored))
+			exe[0] = '\0';
 		p->limited = limit_of_cgroup(p->pid, &limit);
 		p->limit_bytes = p->limited ? limit.limit : 0;
 		p->used_bytes = p->limited ? limit.used : 0;
@@ -229,6 +253,7 @@ static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct
 		*row = a->outside;
 		list_row_unpack(row, u);
 		if (u->bad) {
+			free_row(row);
 			list->unanswered++;
 			return 0;
 		}
@@ -238,6 +263,8 @@ static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct
 			snprintf(row->service_name, sizeof(row->service_name), "%s",
 				 a->service[0] ? a->service : row->comm);
 		list->n++;
+		if (!add_rare(row, a, exe))
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -326,8 +353,9 @@ static int ask_about(struct look *look, pid_t pid, struct err *err)
 	unit_parse(cgroup, out->unit, sizeof(out->unit));
 	cgroup_pick(cgroup, out->cgroup, sizeof(out->cgroup));
 	service_parse(cgroup, a->service, sizeof(a->service));
+	a->recording = (struct err)ERR_INIT;
 	if (is_among(p.pid, look->recorded, look->n_recorded))
-		journal_look(&p, &out->recording);
+		journal_look(&p, &a->recording);
 	sent = p;
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
@@ -422,6 +450,8 @@ int ops_list(const struct ops_list_request *request, struct ops_list *out, struc
 
 void ops_list_fini(struct ops_list *list)
 {
+	for (size_t i = 0; i < list->n; i++)
+		free_row(&list->v[i]);
 	free(list->v);
 	*list = (struct ops_list){ 0 };
 }

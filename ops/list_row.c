@@ -26,7 +26,7 @@ void list_row_unpack(struct ops_process *row, struct unpack *u)
 	unpack_into(u, row->version, sizeof(row->version));
 	unpack_into(u, row->prefix, sizeof(row->prefix));
 	unpack_into(u, row->image, sizeof(row->image));
-	unpack_into(u, row->command, sizeof(row->command));
+	row->command = unpack_text(u, OPS_COMMAND_SIZE);
 	unpack_into(u, row->service_name, sizeof(row->service_name));
 	row->linkage = (enum jemalloc_linkage)unpack_max(u, LINKAGE_NONE);
 	row->config_prof = tristate_unpack(u);

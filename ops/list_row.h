@@ -10,7 +10,8 @@
 
 /*
  * Packs what was read from the memory and the files of the process; not its pid, user, names and
- * sizes, which list_row_unpack() leaves unchanged. service_name is raw and unverified.
+ * sizes, which list_row_unpack() leaves unchanged. service_name is raw and unverified. The caller
+ * frees `command`, which may be NULL.
  */
 void list_row_pack(const struct ops_process *row, struct pack *p);
 void list_row_unpack(struct ops_process *row, struct unpack *u);

@@ -460,15 +460,15 @@ struct ops_process {
 	char unit[256];	       /* systemd unit */
 	char cgroup[OPS_TEXT_SIZE];
 	/* With request->labels: */
-	char service_name[256];		  /* OTEL_SERVICE_NAME, or its service, or comm; raw */
-	char exe[OPS_TEXT_SIZE];	  /* the path of the program, raw; "" if unknown */
-	bool limited;			  /* a memory cgroup has a limit: */
+	char service_name[256]; /* OTEL_SERVICE_NAME, or its service, or comm; raw */
+	char *exe;    /* the path of the program, raw; owned by the list; NULL if unknown */
+	bool limited; /* a memory cgroup has a limit: */
 	uint64_t limit_bytes, used_bytes; /* of the group that will be full first */
 	pid_t ppid;
 	pid_t above; /* with request->tree: the nearest ancestor that is listed, or 0 */
-	/* With request->command: its command line, raw, truncated. */
-	char command[OPS_COMMAND_SIZE];
-	struct err recording; /* in progress, or killed; ERROR_NONE when there is none */
+	/* With request->command: its command line, raw, truncated; owned by the list. */
+	char *command;
+	struct err *recording; /* in progress, or killed; owned by the list; NULL: none */
 };
 
 /* Is it what ops_sample() requires? */

@@ -63,8 +63,10 @@ static void read_rows(struct unpack u)
 		abort();
 	list_row_unpack(&process, &u);
 	if (process.linkage > LINKAGE_NONE || strlen(process.image) >= sizeof(process.image) ||
-	    strlen(process.service_name) >= sizeof(process.service_name))
+	    strlen(process.service_name) >= sizeof(process.service_name) ||
+	    (process.command && strlen(process.command) >= OPS_COMMAND_SIZE))
 		abort();
+	free(process.command);
 	usdt_unpack(&probe, &u);
 	for (size_t i = 0; i < probe.n_args; i++)
 		if (probe.args[i].at.kind >= ARCH_OPERAND_KINDS ||

@@ -279,7 +279,10 @@ static void test_passes(void **state)
 static void test_rows(void **state)
 {
 	struct ops_check row = { .made = true, .ok = TRI_NO }, read;
-	struct ops_process process = { .linkage = LINKAGE_PRELOAD, .prof_active = TRI_UNKNOWN },
+	char command[] = "a --loud";
+	struct ops_process process = { .linkage = LINKAGE_PRELOAD,
+				       .prof_active = TRI_UNKNOWN,
+				       .command = command },
 			   got = { .pid = 7 };
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack u;
@@ -307,6 +310,8 @@ static void test_rows(void **state)
 	assert_string_equal(read.detail, "a \\x1b[1mbold\\x1b[m claim");
 	assert_string_equal(got.image, process.image);
 	assert_string_equal(got.service_name, "shop");
+	assert_string_equal(got.command, command);
+	free(got.command);
 	assert_int_equal(got.pid, 7);
 	assert_true(got.linkage == LINKAGE_PRELOAD && got.prof_active == TRI_UNKNOWN);
 	assert_true(got.opts[OPT_PROF].known && got.opts[OPT_PROF].value == 1);

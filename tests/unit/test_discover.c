@@ -15,6 +15,7 @@
 #define TARGET "node7:19477"
 
 /* One process that can be profiled, with a second jemalloc; one with profiling off; one unknown. */
+static char path[] = "/usr/bin/one", command[] = "one --password=secret";
 static struct ops_process some[] = {
 	{ .pid = 7,
 	  .comm = "one",
@@ -31,8 +32,8 @@ static struct ops_process some[] = {
 	  .qos_class = "Burstable",
 	  .unit = "a.scope",
 	  .cgroup = "/a.slice/a.scope",
-	  .exe = "/usr/bin/one",
-	  .command = "one --password=secret" },
+	  .exe = path,
+	  .command = command },
 	{ .pid = 7, .comm = "one", .opt_prof = TRI_YES, .prof_active = TRI_YES },
 	{ .pid = 8, .comm = "two", .opt_prof = TRI_YES, .prof_active = TRI_NO },
 	{ .pid = 9, .comm = "three", .opt_prof = TRI_UNKNOWN, .prof_active = TRI_UNKNOWN },
@@ -68,7 +69,7 @@ static void test_labels(void **state)
 		{ "unit", "a.scope" },
 		{ "container_id", "80f5ef" },
 		{ "pod_uid", "0f1e" },
-		{ "__meta_jeprof_exe", "/usr/bin/one" },
+		{ "__meta_jeprof_exe", path },
 		{ "__meta_jeprof_cgroup", "/a.slice/a.scope" },
 		{ "__meta_jeprof_container", "80f5" },
 		{ "__meta_jeprof_qos_class", "Burstable" },
@@ -146,7 +147,7 @@ static void test_none(void **state)
 
 static void test_hostile(void **state)
 {
-	static const char evil[] = "\"}]\n\\\xff{";
+	static char evil[] = "\"}]\n\\\xff{";
 	struct ops_process p = { .pid = 7, .opt_prof = TRI_YES, .prof_active = TRI_YES };
 	const struct ops_list list = { .v = &p, .n = 1 };
 	_cleanup_(json_close) struct json_object *doc = NULL, *read = NULL;
@@ -156,7 +157,7 @@ static void test_hostile(void **state)
 	strcpy(p.comm, evil);
 	strcpy(p.service_name, evil);
 	strcpy(p.unit, evil);
-	strcpy(p.exe, evil);
+	p.exe = evil;
 	doc = api_discover(&list, TARGET, NULL, false, false);
 	text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN);
 	for (const char *c = text; *c; c++)
