@@ -510,7 +510,7 @@ struct ops_list {
 /*
  * Every jemalloc of every process that matches; with request->emitters also one of LINKAGE_NONE for
  * each process that has none, but probes otel_memory. Touches nothing; processes that end meanwhile
- * are left out.
+ * are left out, and so are the calling process and its helpers.
  */
 int ops_list(const struct ops_list_request *request, struct ops_list *out, struct err *err)
 	__must_check;

@@ -98,6 +98,15 @@ is "$(grep -vE '\+\+\+|--- |(clone|clone3|fork|vfork)\(' "$T/strace" | grep -vcE
 	'it traces, writes to and signals no process' || diag "$(<"$T/strace")"
 for p in "$on" "$off" "$static" "$preloaded"; do assert_untouched "$p" "list leaves $p untouched"; done
 
+# --- not itself ---
+# (A sanitizer accepts no library before its own.)
+if ! is_sanitized; then
+	# shellcheck disable=SC2016 # for the other shell
+	LD_PRELOAD=libjemalloc.so.2 bash -c '"$0" list --json; true' "$CTL" >"$T/out"
+	is "$(jq -r '[.[].comm | select(. == "bash" or startswith("jeprof"))] | join(" ")' "$T/out")" bash \
+		'the shell that runs it is listed, but neither the command nor its children'
+fi
+
 # --- after activation ---
 ctl_ok 'activate' activate "$on"
 ctl_ok 'list after activate' list --json
