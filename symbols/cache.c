@@ -26,7 +26,7 @@
  * the file is for local use.
  */
 
-#define MAGIC "jcsyms8\n"
+#define MAGIC "jcsyms8\n" /* tests/fuzz/seeds has such a file as well */
 #define NO_TEXT UINT32_MAX
 
 struct header {
