@@ -131,7 +131,7 @@ $(B)/portable/jeprof-ctl: $(BIN) $(FRONT) Makefile
 	$(Q)$(portable_ld) -o $@ $(OBJ) $(LDLIBS)
 
 # The same for any folder: statically linked starters name the loader and the libraries.
-tarball: $(B)/starter $(B)/http-starter $(B)/program $(B)/http ## build/jeprof-ctl-VERSION-linux-ARCH.tar.xz: runs from any folder of any machine
+tarball: $(B)/starter $(B)/http-starter $(B)/program $(B)/http ## build/jeprof-ctl-VERSION-linux-ARCH.tar.gz: runs from any folder of any machine
 	$(Q)CC="$(CC)" packaging/make-tarball $(B) $(ARCH) "$$($(CC) -print-file-name=$(LOADED))"
 $(B)/http-starter: STARTER_FLAGS := -DPROGRAM='"libexec/http"' -DFOLDERS=2
 $(B)/starter $(B)/http-starter: packaging/starter.c Makefile

@@ -45,7 +45,7 @@ loose()
 }
 is "$(loose)" '' 'nothing is setuid or setgid, or writable by others'
 is "$(find "$T/root" -not -type d -not -path "$T/root/opt/jeprof-ctl/*")" '' 'nothing but the program and what it brings'
-tar -xf "build/jeprof-ctl-$version-linux-$arch.tar.xz" -C "$T"
+tar -xf "build/jeprof-ctl-$version-linux-$arch.tar.gz" -C "$T"
 ok 'which equals the contents of the archive' diff -r "$T/jeprof-ctl-$version-linux-$arch" "$T/root/opt/jeprof-ctl"
 is "$(find "$T/root" -type f -perm /111 -printf '%P\n' | sort | paste -sd ' ')" \
 	'opt/jeprof-ctl/jeprof-ctl opt/jeprof-ctl/lib/jeprof-ctl opt/jeprof-ctl/libexec/http opt/jeprof-ctl/libexec/jeprof-ctl/http opt/jeprof-ctl/libexec/program' \

@@ -6,7 +6,7 @@
 
 ok 'the archive is built' make -s tarball || bail_out 'there is no archive'
 name=jeprof-ctl-$(packaging/version)-linux-$(uname -m)
-tar -xf "build/$name.tar.xz" -C "$T"
+tar -xf "build/$name.tar.gz" -C "$T"
 folder=$T/$name sbom=build/$name.spdx.json
 ok 'it is in the archive, too' cmp "$sbom" "$folder/sbom.spdx.json"
 is "$(tests/drivers/sbom "$sbom" "$folder")" 'as it should be' 'it lists exactly what is there'
