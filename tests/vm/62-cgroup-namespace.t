@@ -22,9 +22,10 @@ limits_from_within
 feature 'limits from within a cgroup namespace'
 
 # Mounted in the namespace, as container runtimes do.
-make_child "$group/beside"
+beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
+at_end+=("rmdir '$beside'")
 mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
-	"$group/beside")
+	"$beside")
 start_limited "$group" start_victim grower
 snapshot "$pid"
 same 'a container' "${mounted[@]}"
