@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/own_limits.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define KIB ((rlim_t)1024)
 #define STACK_USUAL (8192 * KIB)
@@ -24,8 +28,12 @@
 /* More stack than any call uses while the limit is lent, so that the stack need not grow. */
 #define TOUCHED 65536
 
-/* The original limit: set once, before there is a second thread. */
+/* The original values: set once, before there is a second thread. */
 static struct rlimit usual_stack = { RLIM_INFINITY, RLIM_INFINITY };
+static char usual_oom_score[16]; /* "": it was not changed */
+
+#define OOM_SCORE "/proc/self/oom_score_adj"
+#define OOM_SCORE_FIRST "1000"
 
 /* Capped by the hard limit. */
 static rlim_t needed_stack(void)
@@ -95,6 +103,23 @@ int own_limits_take(struct err *err)
 	return take_stack(err) || take_memory(err) ? -1 : 0;
 }
 
+static void set_oom_score(const char *adj)
+{
+	_cleanup_(cleanup_close) int fd = open(OOM_SCORE, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, adj, strlen(adj));
+}
+
+void own_limits_die_first(void)
+{
+	_cleanup_(cleanup_close) int fd = open(OOM_SCORE, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, usual_oom_score, sizeof(usual_oom_score) - 1) <= 0)
+		return;
+	set_oom_score(OOM_SCORE_FIRST);
+}
+
 static void set_soft_stack(rlim_t soft)
 {
 	struct rlimit limit;
@@ -117,9 +142,13 @@ void own_limits_lend(void)
 {
 	touch_stack();
 	set_soft_stack(usual_stack.rlim_cur);
+	if (*usual_oom_score)
+		set_oom_score(usual_oom_score);
 }
 
 void own_limits_take_back(void)
 {
 	set_soft_stack(needed_stack());
+	if (*usual_oom_score)
+		set_oom_score(OOM_SCORE_FIRST);
 }

@@ -17,7 +17,14 @@
 /* ERR_FAILED, `own`: there is not enough stack or memory for any command. */
 int own_limits_take(struct err *err) __must_check;
 
-/* Restore the original soft limit of the stack while a program is started; and set ours again. */
+/*
+ * If memory runs out, have the kernel end us, and not the target: both may be in one memory cgroup,
+ * where ours counts towards the target's limit (proc_pid_oom_score_adj(5)). Inherited by our
+ * processes. Does nothing where it cannot be set.
+ */
+void own_limits_die_first(void);
+
+/* Restore what was changed of the above while a program is started; and set ours again. */
 void own_limits_lend(void);
 void own_limits_take_back(void);
 

@@ -271,6 +271,7 @@ const struct command cmd_guard = {
 	.help = "take a profile when memory is about to run out, before the OOM killer comes",
 	.options = options_of_guard,
 	.pid_by_option = true,
+	.stays = true,
 	.max_words = WORDS_MAX,
 	.run = run,
 };

@@ -497,5 +497,6 @@ const struct command cmd_serve = {
 	.help = "offer these operations over HTTP, on a Unix socket",
 	.options = options_of_serve,
 	.pid_by_option = true,
+	.stays = true,
 	.run = run,
 };

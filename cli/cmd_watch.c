@@ -188,6 +188,7 @@ const struct command cmd_watch = {
 	.help = "show every heap dump as it happens, whatever caused it",
 	.options = options_of_watch,
 	.pid_by_option = true,
+	.stays = true,
 	.max_words = WORDS_MAX,
 	.run = run,
 };

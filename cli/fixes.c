@@ -21,6 +21,9 @@ static const char *const words[FIXES] = {
 		"raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...",
 	[FIX_LIFT_MEMORY_LIMITS] =
 		"lift them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+	[FIX_RUN_IN_ANOTHER_GROUP] =
+		"run it outside of the container, or in a group of its own: "
+		"systemd-run --scope jeprof-ctl ...",
 
 	/* --- process --- */
 

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# jeprof-ctl in the memory cgroup of its target, as with `docker exec`. Where little is left, it does not begin. If
+# its memory is too much for the group nevertheless, the kernel ends jeprof-ctl or a helper of it, and not the target.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
+
+if is_sanitized; then
+	skip 'a sanitizer needs more of everything' 'in the group of the target'
+	done_testing
+fi
+if ! make_group 1024; then
+	skip 'control groups cannot be made here' 'in the group of the target'
+	done_testing
+fi
+limit=$group/memory.max used=$group/memory.current
+[ "$group_version" = 2 ] || limit=$group/memory.limit_in_bytes used=$group/memory.usage_in_bytes
+# shellcheck disable=SC2016 # the inner shell's arguments
+joined=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group")
+
+# leave MIB: let the group have so much left, and no page cache that could be dropped instead
+leave()
+{
+	local cache
+
+	cache=$(awk '/^(total_)?(inactive|active)_file / { n[/^total/] += $2 } END { print 1 in n ? n[1] : n[0] }' "$group/memory.stat")
+	echo $(($(<"$used") - cache + ($1 << 20))) >"$limit"
+}
+
+# overflow FILE...: run a command in the group, which cannot open these files, and has room for its start only.
+# Sets `status`.
+overflow()
+{
+	leave 4
+	strace -f -qq -o /dev/null "${@/#/--trace-path=}" -e trace=openat -e inject=openat:error=EACCES "${joined[@]}" "$CTL" report "$T/large.heap" \
+		>"$T/out" 2>&1
+	status=$?
+	echo $((1 << 30)) >"$limit"
+}
+
+# It may not have been waited for yet.
+is_ended()
+{
+	[ -z "$(cat "/proc/$pid/maps" 2>/dev/null)" ]
+}
+
+# A profile that takes some 20 MiB to read.
+{
+	printf 'heap_v2/524288\n  t*: 100000: 100000 [0: 0]\n'
+	seq 100000 | awk '{ printf "@ 0x%x 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", $1 * 4096, $1 * 8192 + 1, $1 * 16384 + 2 }'
+	printf '\nMAPPED_LIBRARIES:\n'
+} >"$T/large.heap"
+
+# The target is the largest process of the group, so that the kernel would choose it; but not nearly all of it.
+in_group start_grower
+other=$pid
+hold 100
+in_group start_grower
+hold 200
+snapshot "$pid"
+leave 4
+runner=("${joined[@]}")
+ctl_fails 1 'own_group_full run_in_another_group' 'where little is left, it does not begin' status "$pid"
+like "$err" "has [0-9.]*M of [0-9]*M of memory left \\(memory\\.[a-z_]* of $group\\)" 'the error has the numbers and the group'
+runner=()
+ctl_ok 'control: outside of the group it does' status "$pid"
+leave 100
+runner=("${joined[@]}")
+ctl_ok 'in a group with enough memory, too' status "$pid"
+runner=()
+
+overflow "$limit"
+like "$status" '^(1|137)$' 'too little memory: jeprof-ctl or its helper is ended' || diag "$(<"$T/out")"
+unlike "$(<"$T/out")" 'runs in a control group' 'control: it has begun'
+assert_untouched "$pid" 'the target is untouched'
+ctl_ok 'it answers' status "$pid"
+overflow "$limit" /proc/self/oom_score_adj
+ok 'control: otherwise the target would be ended' within 60 is_ended || diag "$(<"$T/out")"
+stop_target "$other"
+done_testing
