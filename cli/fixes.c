@@ -16,7 +16,7 @@ static const char *const words[FIXES] = {
 	[FIX_SYSTEM_DESCRIPTORS] = "the whole system has no descriptors left: see fs.file-max",
 	[FIX_OWN_MEMORY] =
 		"jeprof-ctl itself is short of memory or processes: see the limits it runs "
-		"under (ulimit -a)",
+		"under (ulimit -a), and how much its control group has left",
 	[FIX_RAISE_STACK_LIMIT] =
 		"raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...",
 	[FIX_LIFT_MEMORY_LIMITS] =
@@ -51,6 +51,9 @@ static const char *const words[FIXES] = {
 		"nothing was changed; memory ran out under jeprof-ctl's own limits ({text}), or "
 		"its input is damaged or malicious; lift them: prlimit --as=unlimited "
 		"--data=unlimited jeprof-ctl ...",
+	[FIX_CHILD_CRAMPED] =
+		"nothing was changed; memory ran out, as its control group leaves {size} to each "
+		"process, or its input is damaged or malicious; run it in another control group",
 	[FIX_CHILD_MISLED] = "nothing was changed; its input may be damaged or malicious",
 	[FIX_GIVE_IT_TIME] =
 		"its memory or files may not respond, or the machine is overloaded; try a "

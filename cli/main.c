@@ -8,6 +8,7 @@
 #include "cli/several.h"
 #include "process/hierarchy.h"
 #include "process/room.h"
+#include "sandbox/confined.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -37,7 +38,11 @@ static int check_own_group(struct err *err)
 	const struct proc self = { .pid = getpid() };
 	struct room room;
 
-	if (!room_left(ROOM_MEMORY, &self, &room) || room.left >= MEMORY_LEFT)
+	if (!room_left(ROOM_MEMORY, &self, &room))
+		return 0;
+	/* Two may be large at once: one has a profile, the other debug data. */
+	confined_limit_memory(room.left / 2);
+	if (room.left >= MEMORY_LEFT)
 		return 0;
 	err_raise(err, ERROR_OWN_GROUP_FULL, .size = (int64_t)room.left, .max = (int64_t)room.limit,
 		  .name = room.name, .need = (int64_t)MEMORY_LEFT);

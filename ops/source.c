@@ -40,6 +40,8 @@ static const char *why(int sys)
 	case EACCES:
 	case EPERM:
 		return "the file may not be read";
+	case ENOMEM:
+		return "jeprof-ctl is out of memory";
 	default:
 		return "the file cannot be read";
 	}

@@ -34,6 +34,14 @@
 /* In the confined child: its socket. */
 static int controller = -1;
 
+/* 0: no limit */
+static uint64_t group_max_bytes;
+
+void confined_limit_memory(uint64_t bytes)
+{
+	group_max_bytes = bytes;
+}
+
 /* --- messages: the length, then the content in pieces --- */
 
 #define CONTROL_SIZE CMSG_SPACE(CONFINED_FDS_MAX * sizeof(int))
@@ -264,6 +272,13 @@ static int enter(const struct confined_options *o, void *ctx, pid_t parent, stru
 	return fence_confined(err);
 }
 
+static uint64_t memory_max(const struct confined_options *o)
+{
+	uint64_t most = o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY;
+
+	return group_max_bytes && group_max_bytes < most ? group_max_bytes : most;
+}
+
 static void child_main(const struct confined_options *o, int sock, int door, pid_t parent,
 		       confined_fn *fn, void *ctx)
 {
@@ -284,8 +299,7 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	fence_limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
 	/* A sanitizer reserves terabytes. */
 	if (!FENCE_SANITIZED)
-		fence_limit(RLIMIT_DATA,
-			    o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
+		fence_limit(RLIMIT_DATA, memory_max(o));
 	controller = sock;
 	err_forget();
 	door_use(door);
@@ -436,6 +450,8 @@ static int explain_end(const struct confined *c, struct err *err)
 	 */
 	if (own_limits_of_memory(limits, sizeof(limits)))
 		return err_advise(err, FIX_CHILD_LIMITED, .text = limits);
+	if (group_max_bytes)
+		return err_advise(err, FIX_CHILD_CRAMPED, .size = (int64_t)group_max_bytes);
 	return err_advise(err, FIX_CHILD_MISLED);
 }
 

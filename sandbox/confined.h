@@ -55,6 +55,12 @@ struct confined_options {
 #define CONFINED_MEMORY (UINT64_C(2) << 30)
 #define CONFINED_CPU_S 120
 
+/*
+ * From now on no child gets more (RLIMIT_DATA): what may be taken from our memory cgroup, in bytes.
+ * 0, as at the start: there is no such limit.
+ */
+void confined_limit_memory(uint64_t bytes);
+
 /* Main function of the child: receives messages and replies. */
 typedef void confined_fn(void *ctx);
 

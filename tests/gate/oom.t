@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jeprof-ctl in the memory cgroup of its target, as with `docker exec`. Where little is left, it does not begin. If
-# its memory is too much for the group nevertheless, the kernel ends jeprof-ctl or a helper of it, and not the target.
+# jeprof-ctl in the memory cgroup of its target, as with `docker exec`. Where little is left, it does not begin. Where
+# more is left, no process of it takes more than half. If that is too much nevertheless, the kernel ends jeprof-ctl or
+# a helper of it, and not the target.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
@@ -29,7 +30,15 @@ leave()
 	echo $(($(<"$used") - cache + ($1 << 20))) >"$limit"
 }
 
-# overflow FILE...: run a command in the group, which cannot open these files, and has room for its start only.
+# profile STACKS
+profile()
+{
+	printf 'heap_v2/524288\n  t*: %d: %d [0: 0]\n' "$1" "$1"
+	seq "$1" | awk '{ printf "@ 0x%x 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", $1 * 4096, $1 * 8192 + 1, $1 * 16384 + 2 }'
+	printf '\nMAPPED_LIBRARIES:\n'
+}
+
+# overflow FILE...: read a profile in the group, with room for the start only, and without access to these files.
 # Sets `status`.
 overflow()
 {
@@ -40,18 +49,15 @@ overflow()
 	echo $((1 << 30)) >"$limit"
 }
 
-# It may not have been waited for yet.
+# is_ended PID: it may not have been waited for yet
 is_ended()
 {
-	[ -z "$(cat "/proc/$pid/maps" 2>/dev/null)" ]
+	[ -z "$(cat "/proc/$1/maps" 2>/dev/null)" ]
 }
 
-# A profile that takes some 20 MiB to read.
-{
-	printf 'heap_v2/524288\n  t*: 100000: 100000 [0: 0]\n'
-	seq 100000 | awk '{ printf "@ 0x%x 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", $1 * 4096, $1 * 8192 + 1, $1 * 16384 + 2 }'
-	printf '\nMAPPED_LIBRARIES:\n'
-} >"$T/large.heap"
+# Some 130 and 450 MiB are needed to read them.
+profile 100000 >"$T/large.heap"
+profile 400000 >"$T/huge.heap"
 
 # The target is the largest process of the group, so that the kernel would choose it; but not nearly all of it.
 in_group start_grower
@@ -71,12 +77,25 @@ runner=("${joined[@]}")
 ctl_ok 'in a group with enough memory, too' status "$pid"
 runner=()
 
+
 overflow "$limit"
 like "$status" '^(1|137)$' 'too little memory: jeprof-ctl or its helper is ended' || diag "$(<"$T/out")"
 unlike "$(<"$T/out")" 'runs in a control group' 'control: it has begun'
 assert_untouched "$pid" 'the target is untouched'
 ctl_ok 'it answers' status "$pid"
+
+# Kubernetes sets this for containers without requests, so that the kernel has no preference but size.
+echo 1000 >"/proc/$pid/oom_score_adj"
+snapshot "$pid"
+leave 500
+runner=("${joined[@]}")
+ctl_ok 'half of what is left is enough for this' report "$T/large.heap"
+ctl_fails 1 'no_memory own_memory' 'more than half of what is left' report "$T/huge.heap"
+runner=()
+assert_untouched "$pid" 'the target is untouched again'
+ctl_ok 'control: with enough memory' report "$T/huge.heap"
+overflow "$limit"
+ok 'control: if it does not know what is left, the target is ended' within 60 is_ended "$pid" || diag "$(<"$T/out")"
 overflow "$limit" /proc/self/oom_score_adj
-ok 'control: otherwise the target would be ended' within 60 is_ended || diag "$(<"$T/out")"
-stop_target "$other"
+ok 'control: and even another one, if its own score stays' within 60 is_ended "$other" || diag "$(<"$T/out")"
 done_testing

@@ -311,26 +311,42 @@ static void test_fence(void **state)
 
 static void take_memory(void *ctx)
 {
-	const size_t size = (size_t)CONFINED_MEMORY + (16 << 20);
+	const size_t *size = ctx;
 	struct pack p = { 0 };
-	char *much = malloc(size);
+	char *much = malloc(*size);
 
-	(void)ctx;
 	pack_u64(&p, much != NULL);
 	confined_reply(false, NULL, &p, -1);
 }
 
-static void test_memory(void **state)
+static bool can_take(size_t size)
 {
 	struct confined c = CONFINED_INIT;
 	struct err err = ERR_INIT;
 	struct unpack u;
+	bool taken;
+
+	assert_int_equal(ask_once(&c, take_memory, &size, &anything, PATIENCE_MS, &u, NULL, &err),
+			 0);
+	taken = unpack_u64(&u);
+	confined_end(&c);
+	return taken;
+}
+
+static void test_memory(void **state)
+{
+	const size_t mib = 1 << 20;
 
 	(void)state;
-	assert_int_equal(ask_once(&c, take_memory, NULL, &anything, PATIENCE_MS, &u, NULL, &err),
-			 0);
-	assert_true(unpack_u64(&u) == 0 || FENCE_SANITIZED);
-	confined_end(&c);
+	assert_true(can_take(64 * mib));
+	assert_true(!can_take(CONFINED_MEMORY + 16 * mib) || FENCE_SANITIZED);
+	confined_limit_memory(32 * mib);
+	assert_true(!can_take(64 * mib) || FENCE_SANITIZED);
+	assert_true(can_take(16 * mib));
+	confined_limit_memory(2 * CONFINED_MEMORY);
+	assert_true(!can_take(CONFINED_MEMORY + 16 * mib) || FENCE_SANITIZED);
+	confined_limit_memory(0);
+	assert_true(can_take(64 * mib));
 }
 
 /* --- files that are opened for it --- */
