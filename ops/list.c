@@ -326,8 +326,8 @@ static int ask_about(struct look *look, pid_t pid, struct err *err)
 	size_t n;
 
 	err_forget();
-	/* As in pgrep(1): neither we nor our children are what the user looks for. */
-	if (pid == getpid() || pid == look->child.child || pid == look->child.opener)
+	/* Nobody looks for them. */
+	if (pid == look->child.child || pid == look->child.opener)
 		return 0;
 	if (proc_open(&p, pid, &ended)) {
 		miss(&look->list, &ended);

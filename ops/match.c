@@ -16,9 +16,17 @@ int match_pids(pid_t children, pid_t **pids, size_t *n, struct err *err)
 {
 	_cleanup_(pid_tree_fini) struct pid_tree tree = { 0 };
 
-	if (!children)
-		return pids_read(pids, n, err);
-	return pid_tree_read(&tree, err) || pid_tree_family(&tree, children, pids, n, err) ? -1 : 0;
+	if (children ? pid_tree_read(&tree, err) || pid_tree_family(&tree, children, pids, n, err)
+		     : pids_read(pids, n, err))
+		return -1;
+	for (size_t i = 0; i < *n; i++) {
+		if ((*pids)[i] != getpid())
+			continue;
+		memmove(&(*pids)[i], &(*pids)[i + 1], (*n - i - 1) * sizeof(**pids));
+		(*n)--;
+		break;
+	}
+	return 0;
 }
 
 bool match_wants(const struct ops_filter *filter, const struct proc *p, const char *cgroup)
@@ -61,7 +69,7 @@ int ops_match(const struct ops_filter *filter, struct ops_matches *out, struct e
 		struct err ended;
 		struct ops_match *m;
 
-		if (pids[i] == getpid() || proc_open(&p, pids[i], &ended))
+		if (proc_open(&p, pids[i], &ended))
 			continue;
 		proc_cgroup(p.pid, cgroup, sizeof(cgroup));
 		if (!match_wants(filter, &p, cgroup))

@@ -5,7 +5,10 @@
 
 #include "ops/ops.h"
 
-/* The candidates: all, or `children` and its descendants. As pids_read(). */
+/*
+ * The candidates: all, or `children` and its descendants; but, as in pgrep(1), not ourselves. As
+ * pids_read().
+ */
 int match_pids(pid_t children, pid_t **pids, size_t *n, struct err *err) __must_check;
 
 /* Does the rest of the filter match this process, whose control groups are `cgroup`? */

@@ -118,12 +118,18 @@ make_child()
 	at_end=("rmdir '$1' 2>/dev/null" "${at_end[@]}")
 }
 
+# make_beside: create another group without a limit. Sets `beside`.
+make_beside()
+{
+	beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
+	at_end+=("rmdir '$beside'")
+}
+
 limits_from_within()
 {
 	local beside odd id joined
 
-	beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
-	at_end+=("rmdir '$beside'")
+	make_beside
 	contain "$beside"
 	start_limited "$group" start_victim grower
 	snapshot "$pid"

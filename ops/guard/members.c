@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SCAN_MS 2000
 #define SCAN_ALL_MS 60000 /* also known ones: they may run another program */
@@ -204,8 +203,7 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool all,
 
 		scanned[i].pid = pids[i];
 		scanned[i].tries = before ? before->tries : 0;
-		if ((scanned[i].tries >= TRIES && !all) || pids[i] == getpid() ||
-		    is_guarded(g, pids[i]))
+		if ((scanned[i].tries >= TRIES && !all) || is_guarded(g, pids[i]))
 			continue;
 		scanned[i].tries += scanned[i].tries < TRIES;
 		if (proc_open(&p, pids[i], &ended))

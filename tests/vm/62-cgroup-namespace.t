@@ -22,8 +22,7 @@ limits_from_within
 feature 'limits from within a cgroup namespace'
 
 # Mounted in the namespace, as container runtimes do.
-beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
-at_end+=("rmdir '$beside'")
+make_beside
 mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
 	"$beside")
 start_limited "$group" start_victim grower
