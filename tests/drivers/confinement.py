@@ -4,8 +4,9 @@
 
 TRACE is the output of strace -f -y for one command. A process that reads or maps a file whose path
 matches a PATTERN must have loaded a seccomp filter and dropped all capabilities before. Any process
-may read the first four bytes, the magic number. A process that calls ptrace(2) is the tracer, which
-is confined differently. Prints each process that violates this, and "read by N confined processes".
+may read the first four bytes, the magic number. A process that creates a session is the tracer,
+which is confined differently; it may end before its first ptrace(2). Prints each process that
+violates this, and "read by N confined processes".
 """
 import collections
 import re
@@ -27,7 +28,7 @@ def main(path, patterns):
             fenced.add(pid)
         if call.startswith("capset(") and "effective=0, permitted=0" in call:
             bare.add(pid)
-        if call.startswith("ptrace("):
+        if call.startswith("setsid("):
             tracers.add(pid)
         read = READS.match(call)
         if (read and wanted.search(read.group(1))) or MEMORY.match(call):
