@@ -32,12 +32,23 @@ static void fill_standard_fds(void)
 /* Measured, as charged to the group: 8 MiB for `list`, 4 MiB for others with a small target. */
 #define MEMORY_LEFT ((uint64_t)32 << 20)
 
-/* With `docker exec`, it is the group of the target. */
-static int check_own_group(struct err *err)
+/* Measured: at most 9 at a time with one target; `record` needs two for each further one. */
+#define TASKS_LEFT ((uint64_t)32)
+
+/* With `docker exec`, our control groups are those of the target. */
+static int check_own_groups(struct err *err)
 {
-	const struct proc self = { .pid = getpid() };
+	struct proc self = { .pid = getpid() };
+	struct err ignored;
 	struct room room;
 
+	if (!proc_thread_status(self.pid, 0, &self.status, &ignored) &&
+	    room_left(ROOM_TASKS, &self, &room) && room.left < TASKS_LEFT) {
+		err_raise(err, ERROR_OWN_TASKS_FULL, .number = (int64_t)room.left,
+			  .limit = (int64_t)room.limit, .name = room.name,
+			  .count = (int64_t)TASKS_LEFT);
+		return err_advise(err, FIX_RUN_IN_ANOTHER_GROUP);
+	}
 	if (!room_left(ROOM_MEMORY, &self, &room))
 		return 0;
 	/* Two may be large at once: one has a profile, the other debug data. */
@@ -57,7 +68,7 @@ static int run_command(const struct args *args, const struct command *command, s
 	if (!command->stays)
 		own_limits_die_first();
 	hierarchies_join();
-	if (check_own_group(err))
+	if (check_own_groups(err))
 		return -1;
 	if (command->run_several && several_meant(args) && !args->conf)
 		return several_run(command, args, err);

@@ -30,6 +30,18 @@ make_group()
 	echo $(($1 << 20)) >"$group/$limit"
 }
 
+# make_pids_group: create a group in which processes can be counted. Sets `group`. Fails if they cannot.
+make_pids_group()
+{
+	local base
+
+	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
+	base=${base:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
+	group=$(mktemp -d "${base:-/nowhere}/jeprof-ctl-test-XXXXXX" 2>/dev/null) || return
+	at_end+=("rmdir '$group'")
+	[ -e "$group/pids.max" ]
+}
+
 # in_group COMMAND...: start processes in `group`
 in_group()
 {

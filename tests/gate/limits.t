@@ -4,6 +4,8 @@
 # Whatever can work there works; the rest is refused, naming the obstacle.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6
 
@@ -80,19 +82,16 @@ no_threads RLIMIT_NPROC '0 of 2 tasks' 1
 assert_untouched "$pid" 'RLIMIT_NPROC: untouched'
 stop_target "$pid"
 
-start_victim idle 2
-snapshot "$pid"
-group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
-if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ] && echo "$pid" >"$group/cgroup.procs"; then
+if make_pids_group; then
+	in_group start_victim idle 2
+	snapshot "$pid"
 	echo 2 >"$group/pids.max"
 	no_threads pids.max '0 of 2 tasks' 1
 	assert_untouched "$pid" 'pids.max: untouched'
+	stop_target "$pid"
 else
 	skip 'cgroups cannot limit the number of processes here' 'pids.max'
 fi
-stop_target "$pid"
-rmdir "$group" 2>/dev/null
 
 start_victim cramped 2
 prlimit --pid "$pid" --as=1000000

@@ -1,13 +1,60 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# jeprof-ctl in the memory cgroup of its target, as with `docker exec`. Where little is left, it does not begin. Where
-# more is left, no process of it takes more than half. If that is too much nevertheless, the kernel ends jeprof-ctl or
-# a helper of it, and not the target.
+# jeprof-ctl in the control groups of its target, as with `docker exec`. Where little is left of their memory or tasks,
+# it does not begin. Where more memory is left, no process of it takes more than half. If that is too much
+# nevertheless, the kernel ends jeprof-ctl or a helper of it, and not the target.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
 
+# shellcheck disable=SC2016 # the inner shells' arguments
+join=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh)
+
+# --- tasks ---
+# What it has seen: nothing is [0,0,0,0].
+seen_harm()
+{
+	tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .altstack, .failed]'
+}
+
+# fails_to_create_threads: if four of us do not see the limit
+fails_to_create_threads()
+{
+	local i unlimited ours=()
+
+	# shellcheck disable=SC2016 # the inner shell's arguments
+	unlimited=(unshare -m sh -c 'mount --bind /dev/null "$1/pids.max" && shift && exec "$@"' sh "$group" "${join[@]}" "$group")
+	for i in 1 2 3 4; do
+		"${unlimited[@]}" "$CTL" check "$pid" >"$T/out.$i" 2>&1 &
+		ours+=($!)
+	done
+	wait "${ours[@]}"
+	[ "$(seen_harm)" != '[0,0,0,0]' ]
+}
+
+if make_pids_group; then
+	# It creates one thread after the other.
+	in_group start_victim storm threads 1
+	echo $(($(<"$group/pids.current") + 8)) >"$group/pids.max"
+	runner=("${join[@]}" "$group")
+	ctl_fails 1 'own_tasks_full run_in_another_group' 'where few tasks are left, it does not begin' list
+	like "$err" "has [0-9]+ of [0-9]+ tasks left \\(pids.max of $group\\), and may need 32" 'the error has the numbers and the group'
+	runner=()
+	ctl_ok 'control: outside of the group it does' list
+	echo 100 >"$group/pids.max"
+	runner=("${join[@]}" "$group")
+	ctl_ok 'in a group with enough tasks, too' list
+	runner=()
+	is "$(seen_harm)" '[0,0,0,0]' 'no harm seen'
+	echo $(($(<"$group/pids.current") + 8)) >"$group/pids.max"
+	ok 'control: if it does not know what is left, the target cannot create threads' within 60 fails_to_create_threads
+	stop_target "$pid"
+else
+	skip 'cgroups cannot limit the number of processes here' 'in the group of the target, with few tasks'
+fi
+
+# --- memory ---
 if is_sanitized; then
 	skip 'a sanitizer needs more of everything' 'in the group of the target'
 	done_testing
@@ -18,8 +65,7 @@ if ! make_group 1024; then
 fi
 limit=$group/memory.max used=$group/memory.current
 [ "$group_version" = 2 ] || limit=$group/memory.limit_in_bytes used=$group/memory.usage_in_bytes
-# shellcheck disable=SC2016 # the inner shell's arguments
-joined=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group")
+joined=("${join[@]}" "$group")
 
 # leave MIB: let the group have so much left, and no page cache that could be dropped instead
 leave()
