@@ -4,6 +4,8 @@
 # left with more threads, arenas or mappings than before, as far as that is possible.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
 
 CARELESS=$B/tests/careless/jeprof-ctl-footprint
 
@@ -217,8 +219,6 @@ is "$(footprint)" "$before" 'redis-server: our threads reuse what the first one 
 stop_target "$pid"
 
 # If no task is left, a new arena makes jemalloc try forever to create a thread.
-group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 complaints()
 {
 	grep -c 'background thread creation' "${sock%/*}/log"
@@ -229,7 +229,7 @@ full()
 	echo "$pid" >"$group/cgroup.procs" &&
 		echo $(($(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l) + $1)) >"$group/pids.max"
 }
-if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then
+if make_pids_group; then
 	for spare in 0 1 2; do
 		full "$spare"
 		snapshot "$pid"
@@ -247,6 +247,5 @@ if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then
 else
 	skip 'cgroups cannot limit the number of processes here' 'pids.max'
 fi
-rmdir "$group" 2>/dev/null
 
 done_testing
