@@ -2,7 +2,7 @@
 # What goes into the machines of vagrant/. Included by the Makefile. Our programs that run there are
 # built for the oldest C library among them; they work with newer ones as well.
 
-VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy grower)
+VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy grower storm)
 
 vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(addprefix $(B)/vm/target/,births holders libpreloaded.so)
 
@@ -11,7 +11,7 @@ VM_CC = root=$$(tests/make-root bullseye) && lib=$$root/usr/lib/$$($(CC) -print-
 $(B)/vm/target/%: tests/target/%.c $(V_SOURCES) tests/target/vm.mk tests/make-root
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(VM_CC) -o $@ $< tests/target/victim.c -Wl,--no-as-needed -ljemalloc
+	$(Q)$(VM_CC) -o $@ $< tests/target/victim.c -Wl,--no-as-needed -ljemalloc -ldl
 
 $(B)/vm/target/births: $(B_SOURCES) $(B_HEADERS) tests/target/vm.mk tests/make-root
 	$(say) LD $@

@@ -40,11 +40,12 @@ mount -o "remount,$before" /sys/fs/cgroup
 is "$(options)" "$before" 'they are restored'
 
 # A systemd unit, by its own name.
+: >"$T/board.unit"
 systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF=prof:true,prof_active:false \
 	"$VICTIMS/grower" "$T/board.unit" || bail_out 'no unit'
 at_end+=('systemctl stop jeprof-ctl-test-unit 2>/dev/null')
 pid=$(systemctl show -p MainPID --value jeprof-ctl-test-unit)
-within 60 eval '[ "$(seen | jq -r ".[0]")" = $((400 << 20)) ]'
+tests/drivers/photo ready "$T/board.unit" "$pid" >/dev/null || bail_out 'the unit did not start'
 is "$(seen "${mounted[@]}")" "[$((400 << 20)),true,\"/system.slice/jeprof-ctl-test-unit.service\"]" 'a unit: its limit and name'
 feature 'limits from within a container'
 
