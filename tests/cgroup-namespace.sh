@@ -48,10 +48,10 @@ seen()
 	runner=("$@")
 	run_ctl list --json
 	runner=()
-	json ".[] | select(.pid == $pid) | [.limit_bytes, .used_bytes != null, .cgroup] | tostring"
+	json ".[] | select(.pid == $pid) | [.limit_bytes, .used_bytes != null, .unit] | tostring"
 }
 
-# same NAME PLACE...: the limit and the name of the group are visible, and respected
+# same NAME PLACE...: the limit and the unit are visible, and respected
 same()
 {
 	local name=$1 want
@@ -59,7 +59,7 @@ same()
 	shift
 	want=$(seen)
 	like "$want" "^\\[$((400 << 20)),true," "$name: control: the limit, from the host"
-	is "$(seen "$@")" "$want" "$name: the same limit and name"
+	is "$(seen "$@")" "$want" "$name: the same limit and unit"
 	runner=("$@")
 	ctl_ok "$name: activate" activate "$pid" --json
 	is "$(json .warning_id)" null "$name: without a warning"

@@ -46,7 +46,7 @@ systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF
 at_end+=('systemctl stop jeprof-ctl-test-unit 2>/dev/null')
 pid=$(systemctl show -p MainPID --value jeprof-ctl-test-unit)
 tests/drivers/photo ready "$T/board.unit" "$pid" >/dev/null || bail_out 'the unit did not start'
-is "$(seen "${mounted[@]}")" "[$((400 << 20)),true,\"/system.slice/jeprof-ctl-test-unit.service\"]" 'a unit: its limit and name'
+is "$(seen "${mounted[@]}")" "[$((400 << 20)),true,\"jeprof-ctl-test-unit.service\"]" 'a unit: its limit and name'
 feature 'limits from within a container'
 
 done_testing
