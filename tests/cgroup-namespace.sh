@@ -1,19 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154 # pid is set by lib.sh, group by guard.sh
+# shellcheck disable=SC2154 # pid is set by lib.sh, group by groups.sh
 # shellcheck disable=SC2016 # the arguments of inner shells
-# Limits of control groups, as seen from places such as containers. Sourced after tests/guard.sh.
+# Limits of control groups, as seen from places such as containers. Sourced after
+# tests/guard.sh and tests/groups.sh.
 
 # A place is a prefix for the command. This one has its own cgroup namespace, but the host's mounts.
 unshared=(unshare -C)
 # This one has no CAP_SYS_ADMIN, so jeprof-ctl cannot leave the cgroup namespace.
 bounded=(setpriv --bounding-set=-sys_admin --inh-caps=-all)
 
-# contain GROUP: set `contained`, a place such as a container: in that group, the only one mounted
+# contain GROUP [PREFIX...]: set `contained`, a place such as a container: in that group, the only one mounted
 contain()
 {
-	contained=(sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m sh -c "mount --bind \"\$1\" \"\$2\" && shift 2 && exec \"\$@\"" sh "$@"' sh
-		"$1" "${group%/*}")
+	contained=("${join[@]}" "$@" unshare -C -m sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$1" "${group%/*}")
 }
 
 # in_other GROUP COMMAND...: the same as in_group, for GROUP
@@ -32,13 +32,10 @@ start_limited()
 # limit_to MIB: set the limit; a value below 100 MiB is added to the current usage
 limit_to()
 {
-	local file=memory.max used=memory.current
-
-	[ -e "$group/$file" ] || file=memory.limit_in_bytes used=memory.usage_in_bytes
 	if [ "$1" -ge 100 ]; then
-		echo $(($1 << 20)) >"$group/$file"
+		echo $(($1 << 20)) >"$group_limit"
 	else
-		echo $(($(<"$group/$used") + ($1 << 20))) >"$group/$file"
+		echo $(($(<"$group_used") + ($1 << 20))) >"$group_limit"
 	fi
 }
 
@@ -111,13 +108,6 @@ hidden()
 	runner=()
 }
 
-# make_child GROUP
-make_child()
-{
-	mkdir "$1" || bail_out "no group $1"
-	at_end=("rmdir '$1' 2>/dev/null" "${at_end[@]}")
-}
-
 # make_beside: create another group without a limit. Sets `beside`.
 make_beside()
 {
@@ -127,7 +117,7 @@ make_beside()
 
 limits_from_within()
 {
-	local beside odd id joined
+	local beside odd id
 
 	make_beside
 	contain "$beside"
@@ -165,14 +155,13 @@ limits_from_within()
 	id=$(printf '%064d' 7)
 	make_child "$group/docker-$id.scope"
 	start_limited "$group/docker-$id.scope" start_first
-	joined=(bash -c 'echo $$ >"$1/cgroup.procs" && exec nsenter -t "$2" -p unshare -C -m --mount-proc sh -c "mount --bind \"\$1\" \"\$2\" &&
-		shift 2 && exec \"\$@\"" sh "$1" "${@:3}"' sh "$beside" "$first" "${group%/*}")
-	runner=("${joined[@]}")
+	contain "$beside" nsenter -t "$first" -p unshare --mount-proc
+	runner=("${contained[@]}")
 	run_ctl list --json
 	runner=()
 	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .container_id] | map(tostring) | join(" ")')" "null $id" \
 		'beside a container: no limit, and the id of its container'
-	warns 'beside a container' 1 "${joined[@]}"
+	warns 'beside a container' 1 "${contained[@]}"
 	end_child "$pid" -KILL
 	wait "$pid" 2>/dev/null
 
@@ -195,24 +184,21 @@ start_first()
 # A frozen group is detected, too.
 frozen_from_within()
 {
-	local base switch=cgroup.freeze frozen=1 thawed=0
+	local group switch=cgroup.freeze frozen=1 thawed=0
 
-	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
-	[ -z "$base" ] || switch=freezer.state frozen=FROZEN thawed=THAWED
-	base=${base:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
-	make_child "$base"
-	make_child "$base/target"
-	make_child "$base/beside"
-	contain "$base/beside"
-	contained[-1]=${base%/*}
+	new_group freezer || bail_out 'no group of the freezer'
+	make_child "$group/target"
+	make_child "$group/beside"
+	[ ! -e "$group/freezer.state" ] || switch=freezer.state frozen=FROZEN thawed=THAWED
+	contain "$group/beside"
 	# Not the idle victim: the freezer of version 1 makes epoll_wait return EINTR.
-	start_limited "$base/target" start_victim busy 2
+	start_limited "$group/target" start_victim busy 2
 	snapshot "$pid"
 	runner=("${contained[@]}")
 	ctl_ok 'not frozen: status' status "$pid"
-	echo $frozen >"$base/target/$switch"
+	echo $frozen >"$group/target/$switch"
 	ctl_fails 8 'cgroup_frozen thaw' 'frozen: status' status "$pid"
-	echo $thawed >"$base/target/$switch"
+	echo $thawed >"$group/target/$switch"
 	ctl_ok 'thawed: status' status "$pid"
 	runner=()
 	assert_untouched "$pid" 'frozen and thawed: untouched'

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
-# For tests of frozen processes, as in a paused container. Sourced after tests/lib.sh.
+# For tests of frozen processes, as in a paused container. Sourced after tests/lib.sh
+# and tests/groups.sh.
 #
 # Not the idle victim: the freezer of version 1 makes epoll_wait return EINTR.
 
@@ -13,10 +14,10 @@ enter_freezer()
 
 	frozen_by=$1
 	if [ "$1" = v1 ]; then
-		base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
+		base=$(hierarchy_v1 freezer)
 		switch=freezer.state
 	else
-		base=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+		base=$(hierarchy_v2)
 		switch=cgroup.freeze
 	fi
 	freezer=${base:-/nowhere}/jeprof-ctl-test-${T##*.}

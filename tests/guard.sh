@@ -1,55 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
-# shellcheck disable=SC2034 # group_version is for the tests
-# For tests of `guard`: a process that holds a given amount of memory (tests/target/grower.c),
-# control groups with a limit, and guards in the background. Sourced after tests/lib.sh.
+# For tests of `guard`: a process that holds a given amount of memory (tests/target/grower.c), and
+# guards in the background. Sourced after tests/lib.sh.
 
 # Freed memory is returned to the kernel immediately. A block of hoard() escapes sampling with a
 # probability of e^-64.
 GROWS=prof:true,lg_prof_sample:12,dirty_decay_ms:0,muzzy_decay_ms:0
-
-# --- control groups -----------------------------------------------------------------------
-
-# make_group MIB: create a group with that limit. Sets `group` and `group_version`. Fails if memory
-# cannot be limited.
-make_group()
-{
-	local base limit=memory.limit_in_bytes
-
-	group_version=1
-	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-	if [ -z "$base" ]; then
-		group_version=2 limit=memory.max
-		base=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	fi
-	# Tests in separate namespaces may have the same pid.
-	group=$(mktemp -d "${base:-/nowhere}/jeprof-ctl-test-XXXXXX" 2>/dev/null) || return
-	at_end+=("rmdir '$group'")
-	[ ! -e "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
-	echo $(($1 << 20)) >"$group/$limit"
-}
-
-# make_pids_group: create a group in which processes can be counted. Sets `group`. Fails if they cannot.
-make_pids_group()
-{
-	local base
-
-	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
-	base=${base:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
-	group=$(mktemp -d "${base:-/nowhere}/jeprof-ctl-test-XXXXXX" 2>/dev/null) || return
-	at_end+=("rmdir '$group'")
-	[ -e "$group/pids.max" ]
-}
-
-# in_group COMMAND...: start processes in `group`
-in_group()
-{
-	# shellcheck disable=SC2016 # the inner shell's arguments
-	wrap=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group")
-	"$@"
-	wrap=()
-}
 
 # --- the process --------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 # shellcheck source=tests/cgroup-namespace.sh
 . tests/cgroup-namespace.sh
 

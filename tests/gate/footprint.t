@@ -4,8 +4,8 @@
 # left with more threads, arenas or mappings than before, as far as that is possible.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/guard.sh
-. tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 CARELESS=$B/tests/careless/jeprof-ctl-footprint
 
@@ -102,34 +102,34 @@ done
 ok 'control: without these checks programs die' test "$died" -gt 0
 
 # --- memory of a control group ---
-group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
+# leave_in_group MIB: let `group` have so much left
+leave_in_group()
+{
+	echo $(($(<"$group_used") + ($1 << 20))) >"$group_limit"
+}
+
 start_victim cramped 2
 snapshot "$pid"
-if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
-	file=$(find "$group" -name memory.max -o -name memory.limit_in_bytes) && file=${file##*/} &&
-	used=$(cat "$group/memory.current" 2>/dev/null || cat "$group/memory.usage_in_bytes") &&
-	echo $(((used / 4096 * 4096) + (2 << 20))) >"$group/$file"; then
+if make_group 1024; then
+	echo "$pid" >"$group/cgroup.procs"
+	leave_in_group 2
 	short_calls 'cgroup, 2 MiB left' prof.lg_sample,dump
-	no_thread 'cgroup, 2 MiB left' "$file of $group"
+	no_thread 'cgroup, 2 MiB left' "${group_limit##*/} of $group"
 	assert_untouched "$pid" 'cgroup, 2 MiB left: untouched'
 else
 	skip 'cgroups cannot limit memory here' 'cgroup'
 fi
 stop_target "$pid"
-rmdir "$group" 2>/dev/null
 
-# holds MIB CONF: start a grower in that group. When it holds that much, 8 MiB are left.
+# holds MIB CONF: start a grower in a new group. When it holds that much, 8 MiB are left.
 holds()
 {
-	mkdir "$group" 2>/dev/null
-	MALLOC_CONF=$2 start_victim grower
-	echo "$pid" >"$group/cgroup.procs" || return
+	make_group 1024 || return
+	MALLOC_CONF=$2 in_group start_victim grower
 	# shellcheck disable=SC2059 # an escape
 	printf "\\$(printf %o "$1")" | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
 	within 60 is_large "$1" || return
-	used=$(cat "$group/memory.current" 2>/dev/null || cat "$group/memory.usage_in_bytes")
-	echo $((used / 4096 * 4096 + (8 << 20))) >"$group/$file"
+	leave_in_group 8
 }
 
 is_large()
@@ -138,14 +138,13 @@ is_large()
 }
 
 # A profile takes memory of the target, too: one with many samples may be large.
-if [ -n "${file:-}" ] && holds 64 prof:true,lg_prof_sample:12; then
+if holds 64 prof:true,lg_prof_sample:12; then
 	snapshot "$pid"
 	ctl_fails 1 'raise_limit_or_do_without in_target' 'cgroup, 8 MiB left, many samples: dump is refused' \
 		dump "$pid" --force -o "$T/no.heap"
 	like "$err" 'up to (9|1[01])\.[0-9]M may be needed' 'cgroup, 8 MiB left, many samples: the numbers'
 	assert_untouched "$pid" 'cgroup, 8 MiB left, many samples: untouched'
 	stop_target "$pid"
-	rmdir "$group"
 	holds 64 prof:true,lg_prof_sample:19 || bail_out 'no control group a second time'
 	snapshot "$pid"
 	ctl_ok 'cgroup, 8 MiB left, few samples: dump' dump "$pid" --force -o "$T/yes.heap"
@@ -154,7 +153,6 @@ else
 	skip 'cgroups cannot limit memory here' 'cgroup, many samples'
 fi
 stop_target "$pid"
-rmdir "$group" 2>/dev/null
 
 # --- threads that never called jemalloc ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false

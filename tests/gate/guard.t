@@ -7,6 +7,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 # brings NAME N RULE WORD: the N-th line must be by that rule; check its profile and document
 brings()

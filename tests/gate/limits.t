@@ -4,8 +4,8 @@
 # Whatever can work there works; the rest is refused, naming the obstacle.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/guard.sh
-. tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6
 

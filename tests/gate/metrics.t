@@ -4,6 +4,8 @@
 # whatever the names of processes and groups, and the values are correct.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 # takes NAME FORMAT TEXT: the reader must accept it; refuses NAME FORMAT TEXT: it must not
 declare -A reader=([prom]='promtool check metrics' [openmetrics]=tests/drivers/openmetrics-check)
@@ -102,15 +104,13 @@ is "$(value jeprof_process_cgroup_limit_bytes "$redis")" "$("$CTL" explain "$red
 	'a limit: the same as in explain'
 
 # --- control groups: their limits and names ---
-group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 id=$(printf '0123456789abcdef%.0s' 1 2 3 4)
 pod=0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0
-inner=$group/kubepods/besteffort/pod$pod/$id/$'e"v\\x2d\xff}.service'
-at_end+=('find "$group" -depth -type d -exec rmdir {} + 2>/dev/null')
-if mkdir -p "$inner" 2>/dev/null && echo "$hostile" >"$inner/cgroup.procs" &&
-	file=$(find "$group" -maxdepth 1 -name memory.max -o -maxdepth 1 -name memory.limit_in_bytes) &&
-	echo $((1 << 30)) >"$file"; then
+if make_group 1024; then
+	inner=$group/kubepods/besteffort/pod$pod/$id/$'e"v\\x2d\xff}.service'
+	at_end=("find '$group' -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null" "${at_end[@]}")
+	mkdir -p "$inner"
+	echo "$hostile" >"$inner/cgroup.procs"
 	for format in prom openmetrics; do
 		ctl_ok "a group: list -f $format" list -f $format
 		takes "a group: $format" $format "$out"

@@ -7,9 +7,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
-
-# shellcheck disable=SC2016 # the inner shells' arguments
-join=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh)
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 # --- tasks ---
 # What it has seen: nothing is [0,0,0,0].
@@ -63,8 +62,6 @@ if ! make_group 1024; then
 	skip 'control groups cannot be made here' 'in the group of the target'
 	done_testing
 fi
-limit=$group/memory.max used=$group/memory.current
-[ "$group_version" = 2 ] || limit=$group/memory.limit_in_bytes used=$group/memory.usage_in_bytes
 joined=("${join[@]}" "$group")
 
 # leave MIB: let the group have so much left, and no page cache that could be dropped instead
@@ -73,7 +70,7 @@ leave()
 	local cache
 
 	cache=$(awk '/^(total_)?(inactive|active)_file / { n[/^total/] += $2 } END { print 1 in n ? n[1] : n[0] }' "$group/memory.stat")
-	echo $(($(<"$used") - cache + ($1 << 20))) >"$limit"
+	echo $(($(<"$group_used") - cache + ($1 << 20))) >"$group_limit"
 }
 
 # profile STACKS
@@ -92,7 +89,7 @@ overflow()
 	strace -f -qq -o /dev/null "${@/#/--trace-path=}" -e trace=openat -e inject=openat:error=EACCES "${joined[@]}" "$CTL" report "$T/large.heap" \
 		>"$T/out" 2>&1
 	status=$?
-	echo $((1 << 30)) >"$limit"
+	echo $((1 << 30)) >"$group_limit"
 }
 
 # is_ended PID: it may not have been waited for yet
@@ -123,8 +120,7 @@ runner=("${joined[@]}")
 ctl_ok 'in a group with enough memory, too' status "$pid"
 runner=()
 
-
-overflow "$limit"
+overflow "$group_limit"
 like "$status" '^(1|137)$' 'too little memory: jeprof-ctl or its helper is ended' || diag "$(<"$T/out")"
 unlike "$(<"$T/out")" 'runs in a control group' 'control: it has begun'
 assert_untouched "$pid" 'the target is untouched'
@@ -140,8 +136,8 @@ ctl_fails 1 'no_memory own_memory' 'more than half of what is left' report "$T/h
 runner=()
 assert_untouched "$pid" 'the target is untouched again'
 ctl_ok 'control: with enough memory' report "$T/huge.heap"
-overflow "$limit"
+overflow "$group_limit"
 ok 'control: if it does not know what is left, the target is ended' within 60 is_ended "$pid" || diag "$(<"$T/out")"
-overflow "$limit" /proc/self/oom_score_adj
+overflow "$group_limit" /proc/self/oom_score_adj
 ok 'control: and even another one, if its own score stays' within 60 is_ended "$other" || diag "$(<"$T/out")"
 done_testing

@@ -4,6 +4,8 @@
 # does not affect the others.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 export MALLOC_CONF=$PROF
 comm=many
@@ -188,7 +190,7 @@ strace -f -o "$T/calls" -e trace=openat "$CTL" list >/dev/null 2>&1
 is "$(grep -cE "openat\([0-9]+, \"[0-9]+\"" "$T/calls")" 0 'list: no missing journal is looked for'
 
 # --- control groups ---
-hierarchy=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+hierarchy=$(hierarchy_v2)
 base=$hierarchy/jeprof-ctl-test-${T##*.}
 id1=80f5ef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5
 id2=80f5ef0b12bd7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5

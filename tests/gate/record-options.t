@@ -9,6 +9,8 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/recording.sh
 . tests/recording.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 # A small sampled object takes 16 KiB: only a few are sampled.
 export MALLOC_CONF=$PROF,lg_prof_sample:17
@@ -88,11 +90,8 @@ assert_untouched "$pid" 'a condition leaves it untouched'
 stop_target "$pid"
 # A limit of a control group: 64 MiB.
 start_victim leaky
-group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
-if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
-	file=$(find "$group" -name memory.max -o -name memory.limit_in_bytes) &&
-	echo $((64 << 20)) >"$file"; then
+if make_group 64; then
+	echo "$pid" >"$group/cgroup.procs"
 	ctl_ok 'cgroup, not reached' record "$pid" -d 300ms --until 'cgroup>99%' -o "$T/short.heap" --force --json
 	is "$(json .reached)" false 'cgroup, not reached: goes on'
 	ctl_ok 'cgroup, reached' record "$pid" -d 300s --until 'cgroup>4K' -o "$T/short.heap" --force --json
@@ -101,7 +100,6 @@ else
 	skip 'cgroups cannot limit memory here' 'cgroup'
 fi
 stop_target "$pid"
-rmdir "$group" 2>/dev/null
 # A program whose memory grows on request.
 start_mapper
 start_recording --until rss+50M --interval 300s

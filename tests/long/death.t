@@ -5,6 +5,8 @@
 # stopped. ROUNDS sets how often these are repeated (20; 200 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 # shellcheck source=tests/freezer.sh
 . tests/freezer.sh
 

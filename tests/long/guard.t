@@ -10,6 +10,8 @@ mount -t tmpfs -o mode=755 none /run || exit 99
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 times=${TIMES:-$([ -n "${LONG:-}" ] && echo 50 || echo 10)}
 

@@ -10,6 +10,8 @@
 . tests/watching.sh
 # shellcheck source=tests/sample.sh
 . tests/sample.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 # shellcheck source=tests/freezer.sh
 . tests/freezer.sh
 

@@ -11,8 +11,8 @@
 . tests/tls.sh
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
-# shellcheck source=tests/guard.sh
-. tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 export NO_PROXY='*' HOME=$T PPROF_TMPDIR=$T
 folder=packaging/kubernetes
 

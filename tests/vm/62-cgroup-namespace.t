@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 # shellcheck source=tests/cgroup-namespace.sh
 . tests/cgroup-namespace.sh
 
@@ -23,8 +25,7 @@ feature 'limits from within a cgroup namespace'
 
 # Mounted in the namespace, as container runtimes do.
 make_beside
-mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
-	"$beside")
+mounted=("${join[@]}" "$beside" unshare -C -m sh -c 'umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh)
 start_limited "$group" start_victim grower
 snapshot "$pid"
 same 'a container' "${mounted[@]}"
