@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VEC_ROOM_MIN 64
 
@@ -32,6 +33,13 @@
 
 /* The same for one more. */
 #define vec_grow(v, room, n) vec_room(v, room, n, 1)
+
+/* Remove element `i` of the `n`. */
+#define vec_remove(v, n, i)                                                    \
+	({                                                                     \
+		(n)--;                                                         \
+		memmove(&(v)[(i)], &(v)[(i) + 1], ((n) - (i)) * sizeof(*(v))); \
+	})
 
 /* As qsort(3), qsort_r(3) and bsearch(3), except that `v` may be NULL if `n` is 0. */
 #define vec_sort(v, n, compare) ((n) ? qsort((v), (n), sizeof(*(v)), (compare)) : (void)0)

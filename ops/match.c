@@ -20,11 +20,10 @@ int match_pids(pid_t children, pid_t **pids, size_t *n, struct err *err)
 		     : pids_read(pids, n, err))
 		return -1;
 	for (size_t i = 0; i < *n; i++) {
-		if ((*pids)[i] != getpid())
-			continue;
-		memmove(&(*pids)[i], &(*pids)[i + 1], (*n - i - 1) * sizeof(**pids));
-		(*n)--;
-		break;
+		if ((*pids)[i] == getpid()) {
+			vec_remove(*pids, *n, i);
+			break;
+		}
 	}
 	return 0;
 }

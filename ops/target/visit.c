@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/signals.h"
+#include "base/vec.h"
 #include "ops/target/run.h"
 
 #include <errno.h>
@@ -192,8 +193,7 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 			break;
 		if (visit_one(s, visit, r->search_ms < left_ms ? r->search_ms : left_ms, t, err)) {
 			if (err->code == ERR_NOPROC && proc_alive(&s->proc)) {
-				list->n--;
-				memmove(t, t + 1, (list->n - i) * sizeof(*t));
+				vec_remove(list->v, list->n, i);
 				continue;
 			}
 			r->stopped = stop_asked(s->options->stop_fd);
