@@ -163,6 +163,7 @@ struct command {
 	bool needs_pid;
 	bool pid_optional;  /* not needed with some options; run() checks that */
 	bool pid_by_option; /* needs none, but run() handles --pid, --comm, ... */
+	bool only_prints;   /* what it was compiled with: it looks at nothing, and needs no room */
 	bool stays;	    /* it serves or watches others until it is stopped */
 	bool heading;	    /* its output does not name the process: print a heading with several */
 	unsigned int min_words, max_words; /* not counting the pid */

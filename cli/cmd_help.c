@@ -22,6 +22,7 @@ const struct command cmd_help = {
 	.name = "help",
 	.words = "[COMMAND]",
 	.help = "show the options of a command, or all commands",
+	.only_prints = true,
 	.max_words = 1,
 	.run = run_help,
 };
@@ -39,6 +40,7 @@ const struct command cmd_version = {
 	.name = "version",
 	.words = "",
 	.help = "show the version of jeprof-ctl",
+	.only_prints = true,
 	.run = run_version,
 };
 
@@ -480,6 +482,7 @@ const struct command cmd_completion = {
 	.name = "completion",
 	.words = "SHELL",
 	.help = "print a completion script for bash, zsh or fish",
+	.only_prints = true,
 	.min_words = 1,
 	.max_words = 1,
 	.choices = shells,

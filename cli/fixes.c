@@ -22,7 +22,7 @@ static const char *const words[FIXES] = {
 	[FIX_LIFT_MEMORY_LIMITS] =
 		"lift them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
 	[FIX_RUN_IN_ANOTHER_GROUP] =
-		"run it outside of the container, as root, or in a group of its own: "
+		"run it outside of the container, or in a group of its own: "
 		"systemd-run --scope jeprof-ctl ...",
 
 	/* --- process --- */

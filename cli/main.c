@@ -35,8 +35,11 @@ static void fill_standard_fds(void)
 /* Measured: at most 9 at a time with one target; `record` needs two for each further one. */
 #define TASKS_LEFT ((uint64_t)32)
 
-/* With `docker exec`, our control groups are those of the target. */
-static int check_own_groups(struct err *err)
+/*
+ * With `docker exec`, our control groups are those of the target; tasks of the same user count
+ * towards the same RLIMIT_NPROC.
+ */
+static int check_own_limits(struct err *err)
 {
 	struct proc self = { .pid = getpid() };
 	struct err ignored;
@@ -47,7 +50,8 @@ static int check_own_groups(struct err *err)
 		err_raise(err, ERROR_OWN_TASKS_FULL, .number = (int64_t)room.left,
 			  .limit = (int64_t)room.limit, .name = room.name,
 			  .count = (int64_t)TASKS_LEFT);
-		return err_advise(err, FIX_RUN_IN_ANOTHER_GROUP);
+		return err_advise(err,
+				  room.of_group ? FIX_RUN_IN_ANOTHER_GROUP : FIX_RAISE_THAT_LIMIT);
 	}
 	if (!room_left(ROOM_MEMORY, &self, &room))
 		return 0;
@@ -68,7 +72,7 @@ static int run_command(const struct args *args, const struct command *command, s
 	if (!command->stays)
 		own_limits_die_first();
 	hierarchies_join();
-	if (check_own_groups(err))
+	if (check_own_limits(err))
 		return -1;
 	if (command->run_several && several_meant(args) && !args->conf)
 		return several_run(command, args, err);
@@ -83,6 +87,8 @@ static int run(const struct args *args, const struct command *command, struct er
 		ret = command ? help_command(command, err) : help_all(err);
 	else if (args->version)
 		ret = cmd_version.run(args, err);
+	else if (command && command->only_prints)
+		ret = command->run(args, err);
 	else if (command)
 		ret = run_command(args, command, err);
 	else

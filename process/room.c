@@ -22,16 +22,27 @@ struct found {
 	bool any;
 };
 
-static void consider(struct found *f, const char *name, uint64_t limit, uint64_t used)
+/* Is it the closest limit up to now? */
+static bool consider(struct found *f, const char *name, uint64_t limit, uint64_t used)
 {
 	uint64_t left = limit > used ? limit - used : 0;
 
 	if (f->any && f->out->left <= left)
-		return;
+		return false;
 	f->any = true;
-	f->out->left = left;
-	f->out->limit = limit;
+	*f->out = (struct room){ .left = left, .limit = limit };
 	output_safe(name, f->out->name, sizeof(f->out->name));
+	return true;
+}
+
+static void consider_group(struct found *f, const char *file, const char *folder, uint64_t limit,
+			   uint64_t used)
+{
+	char name[PATH_MAX + 64], shown[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s of %s", file, cgroup_shown(folder, shown, sizeof(shown)));
+	if (consider(f, name, limit, used))
+		f->out->of_group = true;
 }
 
 /* The first number after `key` in a file of /proc; false if there is none. */
@@ -109,7 +120,6 @@ static void by_memory_group(void *ctx, const char *folder)
 {
 	for (size_t i = 0; i < sizeof(memory_files) / sizeof(*memory_files); i++) {
 		uint64_t limit, used, inactive = 0, active = 0, cache;
-		char name[PATH_MAX + 64], shown[PATH_MAX];
 
 		if (!cgroup_number(folder, memory_files[i].limit, &limit) || limit >= NO_LIMIT ||
 		    !cgroup_number(folder, memory_files[i].used, &used))
@@ -117,22 +127,18 @@ static void by_memory_group(void *ctx, const char *folder)
 		cgroup_keyed(folder, "memory.stat", memory_files[i].inactive, &inactive);
 		cgroup_keyed(folder, "memory.stat", memory_files[i].active, &active);
 		cache = inactive + active;
-		snprintf(name, sizeof(name), "%s of %s", memory_files[i].limit,
-			 cgroup_shown(folder, shown, sizeof(shown)));
-		consider(ctx, name, limit, cache < used ? used - cache : 0);
+		consider_group(ctx, memory_files[i].limit, folder, limit,
+			       cache < used ? used - cache : 0);
 	}
 }
 
 static void by_pids_group(void *ctx, const char *folder)
 {
 	uint64_t limit, used;
-	char name[PATH_MAX + 64], shown[PATH_MAX];
 
-	if (!cgroup_number(folder, "pids.max", &limit) ||
-	    !cgroup_number(folder, "pids.current", &used))
-		return;
-	snprintf(name, sizeof(name), "pids.max of %s", cgroup_shown(folder, shown, sizeof(shown)));
-	consider(ctx, name, limit, used);
+	if (cgroup_number(folder, "pids.max", &limit) &&
+	    cgroup_number(folder, "pids.current", &used))
+		consider_group(ctx, "pids.max", folder, limit, used);
 }
 
 static uint64_t tasks_of(uid_t uid)

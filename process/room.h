@@ -23,6 +23,7 @@ enum room_of {
 
 struct room {
 	uint64_t left, limit;
+	bool of_group;	/* it is a control group's */
 	char name[160]; /* "RLIMIT_AS", "memory.max of /sys/fs/cgroup/a/b", for display */
 };
 

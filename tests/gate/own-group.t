@@ -44,6 +44,13 @@ if make_pids_group; then
 	echo 100 >"$group/pids.max"
 	runner=("${join[@]}" "$group")
 	ctl_ok 'in a group with enough tasks, too' list
+	user=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
+	runner=("${user[@]}" prlimit --nproc=8)
+	ctl_fails 1 'own_tasks_full raise_that_limit' 'nor where few tasks are left to a user' list
+	like "$err" 'has [0-8] of 8 tasks left \(RLIMIT_NPROC\), and may need 32' 'the error has its name'
+	ctl_ok 'what needs no task is not refused' version
+	runner=("${user[@]}" prlimit --nproc=4096)
+	ctl_ok 'control: with more tasks' list
 	runner=()
 	is "$(seen_harm)" '[0,0,0,0]' 'no harm seen'
 	echo $(($(<"$group/pids.current") + 8)) >"$group/pids.max"
