@@ -39,7 +39,7 @@ start_probing()
 	"$@" >"$out" 2>"$talk" </dev/null &
 	prober=$!
 	own "$prober"
-	within 60 has_begun "$prober" "$word" "$talk"
+	within 300 has_begun "$prober" "$word" "$talk"
 	grep -qs "^$word" "$talk" || bail_out "$*: $(<"$talk")"
 }
 

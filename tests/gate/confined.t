@@ -54,6 +54,7 @@ confined 'stats -f prom' stats "$pid" -f prom
 confined 'record' record "$pid" -d 1s -o "$T/2.heap"
 confined 'deactivate' deactivate "$pid"
 confined 'bundle' bundle "$pid" -o "$T/2.tar.gz"
+patient=() # without the limit of time
 confined 'report' report "$T/its-profile.heap"
 like "$(longest_wait)" '^7[12][0-9]{5}$' 'report: it waits at most two hours for a sleeping process'
 confined 'report --timeout' --timeout 30s report "$T/its-profile.heap"

@@ -23,7 +23,7 @@ is "$status $(json .error.id) $(json .error.code)" '6 prof_inactive no_profiling
 is "$(find "$T/own" -type f; find "$T" -maxdepth 1 -name 'it.*')" '' 'inactive: no file anywhere'
 ctl_ok 'inactive, without --if-active' dump "$pid" -o "$T/old.heap"
 like "$err" 'prof.active is false: the profile contains only' 'inactive, without --if-active: a warning'
-is "$("$CTL" -q get "$pid" prof.active)" false 'inactive, without --if-active: it stays off'
+is "$("$CTL" "${patient[@]}" -q get "$pid" prof.active)" false 'inactive, without --if-active: it stays off'
 
 start_victim idle 2
 snapshot "$pid"

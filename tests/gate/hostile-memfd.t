@@ -63,21 +63,21 @@ stop_target "$pid"
 
 for kind in file fifo device; do
 	start_swapper before "$kind"
-	ctl_fails 1 'file_replaced distrust' "$kind, before the check: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
-	ctl_fails 1 'file_replaced distrust' "$kind, before the check: stats" --timeout 10s stats "$pid" -f text
-	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
+	ctl_fails 1 'file_replaced distrust' "$kind, before the check: dump" dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 'file_replaced distrust' "$kind, before the check: stats" stats "$pid" -f text
+	run_ctl bundle "$pid" -o "$T/swap.tar.gz"
 	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, before the check: not in the bundle"
 	is "$(opened)" '' "$kind, before the check: it was not opened"
 	stop_target "$pid"
 
 	# The file that is read is the one that we created; it is empty.
 	start_swapper after "$kind"
-	ctl_fails 1 dump_no_profile "$kind, after the check: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 dump_no_profile "$kind, after the check: dump" dump "$pid" -o "$T/swap.heap"
 	like "$err" '\(0 bytes\)' "$kind, after the check: the file read is empty"
-	run_ctl --timeout 10s stats "$pid" -f text
+	run_ctl stats "$pid" -f text
 	is "$status:$out" 1: "$kind, after the check: stats"
 	rm -f "$T/swap.tar.gz"
-	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
+	run_ctl bundle "$pid" -o "$T/swap.tar.gz"
 	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, after the check: not in the bundle"
 	is "$(opened)" '' "$kind, after the check: it was not opened"
 	stop_target "$pid"

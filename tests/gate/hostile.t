@@ -18,16 +18,20 @@ clean()
 # lied NAME STATUS REGEX COMMAND...: exit status with $lie is one of STATUS (0|1|9); $err matches
 lied()
 {
-	local name=$1 want=$2 regex=$3 peak
+	local name=$1 want=$2 regex=$3 peak tries
 
 	shift 3
-	timeout -k 5 120 /usr/bin/time -f %M -o "$T/peak" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
-	status=$?
-	err=$(tr -d '\0' <"$T/err")
+	for tries in {1..10}; do
+		timeout -k 5 120 /usr/bin/time -f %M -o "$T/peak" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+		status=$?
+		err=$(tr -d '\0' <"$T/err")
+		had_no_time || break
+		diag "try $tries: $err"
+	done
 	if [[ $status =~ ^($want)$ && $err =~ $regex ]]; then
 		result 0 "$name"
 	else
-		result 1 "$name" || diag "jeprof-ctl $*: exit $status (wanted $want), '$err' (wanted /$regex/)"
+		result 1 "$name" || diag "jeprof-ctl $*: exit $status (wanted $want), '$err' (wanted /$regex/)" "$(head -c 2000 "$T/out")"
 	fi
 	case $err in *Sanitizer* | *'runtime error'*) result 1 "$name: no finding of a sanitizer" ;; esac
 	clean "$name"

@@ -232,7 +232,7 @@ began=$(heard '^began')
 mapfile -t flood < <(yes 'ask list 0 connection=77' | head -n 3000)
 order "${flood[@]}" 'exit 1'
 hears '^began' $((began + 1))
-is "$(said flood 'front end exited \(status 1\)')" 1 'its exit is noticed, and another one starts'
+is "$(said flood 'front end exited \(status 1\)')" 1 'its exit is noticed, and another one starts' || diag "$(<"$T/flood.err")"
 connect_to "$T/flood.sock"
 order "ask list $target id=5000"
 hears "^answer 5000 $DONE"

@@ -149,7 +149,7 @@ run_ctl dump 1 -o - --json
 is "$status" 2 '--json and -o - are mutually exclusive'
 
 # --- a name with control characters ---
-patient=(--max-pause 10s)
+patient=(--max-pause 60s --timeout 60s)
 export MALLOC_CONF=$PROF
 cp "$VICTIMS/idle" "$T/"$'a\e[31m\nb'
 start_victim "$T/"$'a\e[31m\nb'
