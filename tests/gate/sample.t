@@ -8,6 +8,8 @@
 . tests/watching.sh
 # shellcheck source=tests/sample.sh
 . tests/sample.sh
+# shellcheck source=tests/groups.sh
+. tests/groups.sh
 
 # --- what each function allocates, and how much of it is live ---
 start_keepers
@@ -55,7 +57,18 @@ ctl_ok 'json: ends' sample "$pid" -d 1s --sample-rate 4M --max-overhead 10000 --
 post nothing
 ok 'json: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json report "$T/out"
 is "$(json .type)" inuse_space 'json: what it counts'
+is "$(json .warnings)" null 'json: no warning'
 is_out json
+post flood 2
+if [ -n "$(hierarchy memory)" ]; then
+	runner=(unshare -C -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh)
+	ctl_ok 'no group is mounted: ends' sample "$pid" -d 1s --sample-rate 4M --max-overhead 10000 --json
+	is "$(json '.warnings[].id')" limits_hidden 'no group is mounted: a warning'
+	runner=()
+else
+	skip 'cgroups cannot limit memory here' 'a warning where limits are hidden'
+fi
+post nothing
 assert_untouched "$pid" 'json: untouched'
 
 # --- young memory does not count ---
