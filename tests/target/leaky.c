@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define POOL 3000
+#define POOL 1000
 #define LEAK_SIZE 1024
 
 void *volatile forgotten;
