@@ -237,6 +237,15 @@ static void nothing_changed(struct recording *r)
 	state->active = state->thread_active_init = state->rate = false;
 }
 
+/* A process with much memory takes its time to exit: until then, it looks alive. */
+static void wait_if_dying(const struct recording *r)
+{
+	struct pollfd fd = { .fd = r->proc.pidfd, .events = POLLIN };
+
+	if (proc_is_dying(r->proc.mm_pid))
+		poll(&fd, 1, PUTBACK_WAIT_MS);
+}
+
 /* Restore what was changed, whatever happened before; on failure `why` is the reason. */
 static int put_back(struct recording *r, struct err *why)
 {
@@ -245,6 +254,7 @@ static int put_back(struct recording *r, struct err *why)
 		struct putback p = { 0 };
 		int ret;
 
+		wait_if_dying(r);
 		if (!is_there(r))
 			break;
 		ret = session_open(&s, r->proc.pid, &r->patient, why) ||
@@ -253,6 +263,7 @@ static int put_back(struct recording *r, struct err *why)
 		if (!ret)
 			nothing_changed(r);
 	}
+	wait_if_dying(r);
 	if (journal_changed(&r->journal.state) && is_there(r)) {
 		err_within(why, ERROR_STILL_ON, .pid = r->proc.pid);
 		return err_advise(why, FIX_UNDO, .pid = r->proc.pid);
@@ -670,8 +681,8 @@ static int record(struct recording *r, struct err *err)
 	if (r->request->began)
 		r->request->began(r->request->ctx, &r->out.cost);
 	if (wait_for_end(r, err) || finish(r, err)) {
-		/* It may have ended in the middle of a dump, which knows of no other files. */
-		if (!is_there(r))
+		/* A dump in the middle of which it ended knows of no other files. */
+		if (!is_there(r) || (err->code == ERR_LOST && !err->fixes[0]))
 			record_files_left(&r->files, err);
 		return give_up(r, err);
 	}

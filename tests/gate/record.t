@@ -340,6 +340,17 @@ wait "$recorder"
 newest=$(find "$T" -name 'fallen.0*.heap' | sort | tail -n 1)
 like "$(<"$T/bg.err")" "fix: see the profiles so far: $T/fallen.base.heap, and 2 up to $newest" 'the target ends in a series: its profiles are named'
 
+# Only a thread that executes a call ends: the process goes on.
+LIE=third-dump-ends-thread start_victim lied-to
+snapshot "$pid"
+ctl_fails 9 'worker_lost see_profiles' 'it ends in a dump of a series' \
+	record "$pid" --mode thread -d 10m --interval 100ms -o "$T/cut.heap"
+like "$err" "fix: see the profiles so far: $T/cut.base.heap, and 1 up to $T/cut.0001.heap" \
+	'it ends in a dump of a series: its profiles are named'
+ok 'it ends in a dump of a series: they are there' is_profile "$T/cut.0001.heap"
+assert_untouched "$pid" 'it ends in a dump of a series: untouched'
+stop_target "$pid"
+
 # --- it becomes another program: changes are gone with the old one ---
 start_victim leaky
 start_recording -d 300s
