@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh, group by groups.sh
 # shellcheck disable=SC2016 # the arguments of inner shells
-# Limits of control groups, as seen from places such as containers. Sourced after
-# tests/guard.sh and tests/groups.sh.
+# Limits of control groups, as seen from places such as containers. Sourced after tests/groups.sh.
 
 # A place is a prefix for the command. This one has its own cgroup namespace, but the host's mounts.
 unshared=(unshare -C)

@@ -4,8 +4,6 @@
 # same as from the host, or warn that it does not.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/guard.sh
-. tests/guard.sh
 # shellcheck source=tests/groups.sh
 . tests/groups.sh
 # shellcheck source=tests/cgroup-namespace.sh

@@ -4,6 +4,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+usual=("${patient[@]}")
 patient=()
 commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version record diff leaks bundle undo sample sites watch guard serve'
 
@@ -149,7 +150,7 @@ run_ctl dump 1 -o - --json
 is "$status" 2 '--json and -o - are mutually exclusive'
 
 # --- a name with control characters ---
-patient=(--max-pause 60s --timeout 60s)
+patient=("${usual[@]}")
 export MALLOC_CONF=$PROF
 cp "$VICTIMS/idle" "$T/"$'a\e[31m\nb'
 start_victim "$T/"$'a\e[31m\nb'

@@ -4,8 +4,6 @@
 # host's processes; the host's mounts keep their options.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/guard.sh
-. tests/guard.sh
 # shellcheck source=tests/groups.sh
 . tests/groups.sh
 # shellcheck source=tests/cgroup-namespace.sh
