@@ -24,6 +24,7 @@ static const char *const words[FIXES] = {
 	[FIX_RUN_IN_ANOTHER_GROUP] =
 		"run it outside of the container, or in a group of its own: "
 		"systemd-run --scope jeprof-ctl ...",
+	[FIX_RAISE_COMMIT_LIMIT] = "raise vm.overcommit_ratio, add swap space, or end something",
 
 	/* --- process --- */
 
@@ -52,8 +53,9 @@ static const char *const words[FIXES] = {
 		"its input is damaged or malicious; lift them: prlimit --as=unlimited "
 		"--data=unlimited jeprof-ctl ...",
 	[FIX_CHILD_CRAMPED] =
-		"nothing was changed; memory ran out, as its control group leaves {size} to each "
-		"process, or its input is damaged or malicious; run it in another control group",
+		"nothing was changed; memory ran out, as its control group, or "
+		"vm.overcommit_memory=2, leaves {size} to each process, or its input is damaged "
+		"or malicious; run it where more is left",
 	[FIX_CHILD_MISLED] = "nothing was changed; its input may be damaged or malicious",
 	[FIX_GIVE_IT_TIME] =
 		"its memory or files may not respond, or the machine is overloaded; try a "

@@ -94,14 +94,32 @@ static void by_rlimit(struct found *f, const struct proc *p, int resource, const
 
 #define NEVER_OVERCOMMIT 2
 
-static void by_commit(struct found *f)
+/*
+ * What __vm_enough_memory() (mm/util.c of Linux) leaves to a process of that size without
+ * CAP_SYS_ADMIN.
+ */
+static void by_commit(struct found *f, uint64_t size_kib)
 {
-	uint64_t mode, limit, used;
+	uint64_t mode, limit, used, admin = 0, user = 0;
 
-	if (number_in("/proc/sys/vm/overcommit_memory", "", &mode) && mode == NEVER_OVERCOMMIT &&
-	    number_in("/proc/meminfo", "CommitLimit:", &limit) &&
-	    number_in("/proc/meminfo", "Committed_AS:", &used))
-		consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
+	if (!number_in("/proc/sys/vm/overcommit_memory", "", &mode) || mode != NEVER_OVERCOMMIT ||
+	    !number_in("/proc/meminfo", "CommitLimit:", &limit) ||
+	    !number_in("/proc/meminfo", "Committed_AS:", &used))
+		return;
+	number_in("/proc/sys/vm/admin_reserve_kbytes", "", &admin);
+	number_in("/proc/sys/vm/user_reserve_kbytes", "", &user);
+	used += admin + (size_kib / 32 < user ? size_kib / 32 : user);
+	consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
+}
+
+static uint64_t size_kib(const struct proc *p)
+{
+	uint64_t size = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
+	number_in(path, "VmSize:", &size);
+	return size;
 }
 
 /* Version 1 shows PAGE_COUNTER_MAX for no limit (linux/page_counter.h), version 2 "max". */
@@ -200,7 +218,7 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out)
 	switch (what) {
 	case ROOM_ADDRESSES:
 		by_rlimit(&f, p, RLIMIT_AS, "RLIMIT_AS", "VmSize:");
-		by_commit(&f);
+		by_commit(&f, size_kib(p));
 		break;
 	case ROOM_DATA:
 		by_rlimit(&f, p, RLIMIT_DATA, "RLIMIT_DATA", "VmData:");
@@ -215,6 +233,14 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out)
 	case ROOM_KINDS:
 		break;
 	}
+	return f.any;
+}
+
+bool room_to_commit(struct room *out)
+{
+	struct found f = { .out = out };
+
+	by_commit(&f, UINT64_MAX);
 	return f.any;
 }
 

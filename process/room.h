@@ -43,6 +43,9 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out);
 /* The same for mappings, given their number, which a confined child counts. */
 bool room_mappings(uint64_t used, struct room *out);
 
+/* What vm.overcommit_memory=2 leaves to a large process: false in the other modes. */
+bool room_to_commit(struct room *out);
+
 /*
  * Is ROOM_MEMORY unknown, because some of its memory cgroups are not visible, and none of the
  * visible ones has a limit?

@@ -35,11 +35,12 @@
 static int controller = -1;
 
 /* 0: no limit */
-static uint64_t group_max_bytes;
+static uint64_t children_max_bytes;
 
 void confined_limit_memory(uint64_t bytes)
 {
-	group_max_bytes = bytes;
+	if (!children_max_bytes || bytes < children_max_bytes)
+		children_max_bytes = bytes;
 }
 
 /* --- messages: the length, then the content in pieces --- */
@@ -276,7 +277,7 @@ static uint64_t memory_max(const struct confined_options *o)
 {
 	uint64_t most = o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY;
 
-	return group_max_bytes && group_max_bytes < most ? group_max_bytes : most;
+	return children_max_bytes && children_max_bytes < most ? children_max_bytes : most;
 }
 
 static void child_main(const struct confined_options *o, int sock, int door, pid_t parent,
@@ -450,8 +451,8 @@ static int explain_end(const struct confined *c, struct err *err)
 	 */
 	if (own_limits_of_memory(limits, sizeof(limits)))
 		return err_advise(err, FIX_CHILD_LIMITED, .text = limits);
-	if (group_max_bytes)
-		return err_advise(err, FIX_CHILD_CRAMPED, .size = (int64_t)group_max_bytes);
+	if (children_max_bytes)
+		return err_advise(err, FIX_CHILD_CRAMPED, .size = (int64_t)children_max_bytes);
 	return err_advise(err, FIX_CHILD_MISLED);
 }
 

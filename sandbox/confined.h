@@ -56,8 +56,8 @@ struct confined_options {
 #define CONFINED_CPU_S 120
 
 /*
- * From now on no child gets more (RLIMIT_DATA): what may be taken from our memory cgroup, in bytes.
- * 0, as at the start: there is no such limit.
+ * From now on no child gets more bytes (RLIMIT_DATA), such as may be taken from our memory cgroup.
+ * The lowest limit counts; at the start, there is none.
  */
 void confined_limit_memory(uint64_t bytes);
 

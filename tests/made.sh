@@ -45,3 +45,11 @@ made_sites()
 	printf '# pid %d\n# comm made\n# host db7\n# version 5.3.0\n# time_ns 1700000000000000000\n' "$2" >>"$T/$1"
 	printf '# duration_ns %d\n# counts alloc_space\n# sample_bytes 1024\n' $(($3 * 1000000000)) >>"$T/$1"
 }
+
+# made_large STACKS: print a profile of that many stacks of distinct functions without names
+made_large()
+{
+	printf 'heap_v2/524288\n  t*: %d: %d [0: 0]\n' "$1" "$1"
+	seq "$1" | awk '{ printf "@ 0x%x 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", $1 * 4096, $1 * 8192 + 1, $1 * 16384 + 2 }'
+	printf '\nMAPPED_LIBRARIES:\n'
+}

@@ -9,6 +9,8 @@
 . tests/guard.sh
 # shellcheck source=tests/groups.sh
 . tests/groups.sh
+# shellcheck source=tests/made.sh
+. tests/made.sh
 
 # --- tasks ---
 # What it has seen: nothing is [0,0,0,0].
@@ -80,14 +82,6 @@ leave()
 	echo $(($(<"$group_used") - cache + ($1 << 20))) >"$group_limit"
 }
 
-# profile STACKS
-profile()
-{
-	printf 'heap_v2/524288\n  t*: %d: %d [0: 0]\n' "$1" "$1"
-	seq "$1" | awk '{ printf "@ 0x%x 0x%x 0x%x\n  t*: 1: 1 [0: 0]\n", $1 * 4096, $1 * 8192 + 1, $1 * 16384 + 2 }'
-	printf '\nMAPPED_LIBRARIES:\n'
-}
-
 # overflow FILE...: read a profile in the group, with room for the start only, and without access to these files.
 # Sets `status`.
 overflow()
@@ -106,8 +100,8 @@ is_ended()
 }
 
 # Some 130 and 450 MiB are needed to read them.
-profile 100000 >"$T/large.heap"
-profile 400000 >"$T/huge.heap"
+made_large 100000 >"$T/large.heap"
+made_large 400000 >"$T/huge.heap"
 
 # The target is the largest process of the group, so that the kernel would choose it; but not nearly all of it.
 in_group start_grower
