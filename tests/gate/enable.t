@@ -265,6 +265,7 @@ ctl_ok 'a running service, again' enable a
 like "$out" 'started before that; restart it: systemctl restart a\.service$' \
 	'a running service, again: the next step'
 assert_untouched "$pid" 'a running service: untouched'
+unset "photographed[$pid]" # a restart ends it
 calls >/dev/null
 touch "$T/board"
 printf '#!/bin/sh\nexec %s/idle %s/board\n' "$VICTIMS" "$T" >"$systemd/start/a.service"
@@ -273,17 +274,18 @@ ctl_ok 'restart' enable a --restart -y
 like "$out" "a\.service was restarted: opt\.prof is true in $(<"$systemd/pid/a.service") \(idle\)$" 'restart: opt.prof is verified'
 is "$(calls)" 'restart -- a.service' 'restart: no daemon-reload'
 ctl_ok 'restart: check agrees' check "$(<"$systemd/pid/a.service")"
+echo libjemalloc >"$systemd/notify"
 answer n disable a --restart
 like "$out" 'remove it, and have systemd read its units again \(daemon-reload\), and restart a\.service now\? \[y/N\] n' 'disable, and restart: the question'
 ctl_ok 'disable, and restart' disable a --restart -y
 is "$(calls)" 'daemon-reload restart -- a.service' 'disable, and restart: in this order'
 printf '#!/bin/sh\nunset MALLOC_CONF\nexec %s/idle %s/board\n' "$VICTIMS" "$T" >"$systemd/start/a.service"
-run_ctl enable a -y --restart --timeout 1s
+run_ctl enable a -y --restart --timeout 5s
 is "$status" 6 'opt.prof is false after the restart'
 like "$err" 'a\.service was restarted, but: opt\.prof is false.*check' \
 	'opt.prof is false after the restart: the cause'
 kill "$(<"$systemd/pid/a.service")"
-rm "$systemd/pid/a.service"
+rm "$systemd/pid/a.service" "$systemd/notify"
 calls >/dev/null
 answer n enable a --restart
 like "$out" '[^e]start a\.service now\? \[y/N\] n' 'not running: asks whether to start it'
@@ -317,7 +319,8 @@ objcopy -N _rjem_je_opt_prof "$VICTIMS/idle-rjem" "$T/unread"
 LC_ALL=C sed -i 's/prof\x00/prog\x00/g' "$T/unread"
 printf '#!/bin/sh\nexec %s/unread %s/board\n' "$T" "$T" >"$systemd/start/a.service"
 rm "$systemd/pid/a.service"
-run_ctl enable a -y -q --restart --timeout 300ms
+echo "$T/unread" >"$systemd/notify"
+run_ctl enable a -y -q --restart --timeout 5s
 like "$status $err" '^8 .*a\.service was restarted, but: opt\.prof of.*cannot be read' 'an unknown opt.prof is not reported as false'
 kill "$(<"$systemd/pid/a.service")"
 ctl_ok 'disable' disable a -y
