@@ -613,8 +613,11 @@ static bool try_again(struct run *r, const struct err *err)
 		return false;
 	if (r->shared->another == ANOTHER_NOW)
 		return true;
-	/* The next one does without the CPUs' clocks. */
-	if (atomic_load(&r->shared->phase) == PHASE_CLOCK) {
+	/*
+	 * The next one does without the CPUs' clocks. It may have got its CPU when it was killed:
+	 * its phase no longer says why.
+	 */
+	if (r->killed_for == ERROR_TRACER_WITHOUT_CPU) {
 		r->inj->no_clock = true;
 		return true;
 	}
@@ -623,7 +626,8 @@ static bool try_again(struct run *r, const struct err *err)
 	 * not. Limited, since the thread was stopped. A thread that was creating the helper
 	 * finishes on its own, and the helper exits.
 	 */
-	if ((atomic_load(&r->shared->phase) == PHASE_HOLD || r->shared->another == ANOTHER_LATER) &&
+	if ((atomic_load(&r->shared->phase) == PHASE_HOLD ||
+	     r->killed_for == ERROR_PAUSE_TOO_LONG || r->shared->another == ANOTHER_LATER) &&
 	    ++r->long_pauses < LONG_PAUSES_MAX) {
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;

@@ -259,7 +259,7 @@ patient=(--max-pause 60s --timeout "$((100 * SLOW))s")
 # had_no_time: did the last command say that it could not even begin within the --timeout of its test?
 had_no_time()
 {
-	[ "$status" -eq 8 ] && grep -qE '(starved until the timeout|timed out before jemalloc was called); nothing was changed' "$T/err" "$T/out"
+	[ "$status" -eq 8 ] && grep -qE '(starved until the timeout|timed out before jemalloc was called|got no time on a CPU); nothing was changed' "$T/err" "$T/out"
 }
 
 # run_ctl ARGUMENTS...: run jeprof-ctl, through `runner` if set. Sets `status`, `out` and `err`.

@@ -85,4 +85,31 @@ ok 'its own dump is made' within 60 has_answered "$pid" $((before + 1))
 ok 'the call has ended by itself' within 60 has_threads 1
 assert_untouched "$pid"
 
+# --- on a certain CPU, where it reads the clock: it goes on without that ---
+# without_cpu NAME INJECTION...: with these delays of system calls. The tracer is killed after 500 ms.
+without_cpu()
+{
+	local name=$1
+
+	LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=$PROF python3 -c 'import select; select.epoll().poll(1000)' &
+	pid=$!
+	own "$pid"
+	within 60 grep -q '^232 ' "/proc/$pid/syscall" || bail_out 'no program that waits'
+	snapshot "$pid"
+	runner=(env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$T/cut" -e "trace=sched_setaffinity,kill,ptrace" "${@:2}")
+	ctl_ok "$name" get "$pid" prof.active --mode inline
+	runner=()
+	like "$(grep -m 1 -A 1 sched_setaffinity "$T/cut")" 'kill\([0-9]+, SIGKILL' "$name: control: it is killed while it waits for a CPU"
+	assert_untouched "$pid" "$name: untouched"
+	end_child "$pid" -KILL
+}
+
+if [ -e /proc/self/sched ]; then
+	late=(-e inject=sched_setaffinity:delay_enter=700000:when=1)
+	without_cpu 'without a CPU' "${late[@]}"
+	without_cpu 'without a CPU until it is killed' "${late[@]}" -e inject=kill:delay_enter=400000:when=1 -e inject=ptrace:delay_enter=500000:when=1
+else
+	skip 'the kernel does not show when a thread last ran' 'without a CPU'
+fi
+
 done_testing
