@@ -6,6 +6,8 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/groups.sh
 . tests/groups.sh
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
 
 CARELESS=$B/tests/careless/jeprof-ctl-footprint
 
@@ -121,31 +123,24 @@ else
 fi
 stop_target "$pid"
 
-# holds MIB CONF: start a grower in a new group. When it holds that much, 8 MiB are left.
-holds()
+# grown MIB CONF: start a grower in a new group. When it holds that much, 8 MiB are left.
+grown()
 {
 	make_group 1024 || return
-	MALLOC_CONF=$2 in_group start_victim grower
-	# shellcheck disable=SC2059 # an escape
-	printf "\\$(printf %o "$1")" | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
-	within 60 is_large "$1" || return
+	in_group start_grower "$2"
+	hold "$1"
 	leave_in_group 8
 }
 
-is_large()
-{
-	[ "$(status_kib VmRSS)" -gt "$(($1 << 10))" ]
-}
-
 # A profile takes memory of the target, too: one with many samples may be large.
-if holds 64 prof:true,lg_prof_sample:12; then
+if grown 64 prof:true,lg_prof_sample:12; then
 	snapshot "$pid"
 	ctl_fails 1 'raise_limit_or_do_without in_target' 'cgroup, 8 MiB left, many samples: dump is refused' \
 		dump "$pid" --force -o "$T/no.heap"
 	like "$err" 'up to (9|1[01])\.[0-9]M may be needed' 'cgroup, 8 MiB left, many samples: the numbers'
 	assert_untouched "$pid" 'cgroup, 8 MiB left, many samples: untouched'
 	stop_target "$pid"
-	holds 64 prof:true,lg_prof_sample:19 || bail_out 'no control group a second time'
+	grown 64 prof:true,lg_prof_sample:19 || bail_out 'no control group a second time'
 	snapshot "$pid"
 	ctl_ok 'cgroup, 8 MiB left, few samples: dump' dump "$pid" --force -o "$T/yes.heap"
 	assert_untouched "$pid" 'cgroup, 8 MiB left, few samples: untouched'

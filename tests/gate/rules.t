@@ -192,7 +192,7 @@ rules long "long: --children $pid --when 'rss>1' --do 'record 24h' $once"
 start_serve long --rules "$T/long.rules"
 ok 'it records' within 60 newest long running
 newest long running
-is "$(active_of "$pid")" true 'it is sampled'
+ok 'it is sampled' within 60 is_on "$pid"
 first=$id
 at long -X POST "/api/v1/runs/$id/stop"
 is "$code $(jq -r .error.id "$T/body")" '409 run_of_rule' 'it cannot be ended early'
@@ -207,7 +207,7 @@ ok 'the rule is killed: its recording ends cleanly' within 60 run_is long "$firs
 says long '^rule long: guarding 1 process' 2
 ok 'it is started again, and fires' within 60 eval 'newest long running && [ "$id" != "$first" ]'
 newest long running
-is "$(active_of "$pid")" true 'it is sampled again'
+ok 'it is sampled again' within 60 is_on "$pid"
 second=$id
 end_serve long
 is "$(active_of "$pid")" false 'the service ends: profiling is off again'
