@@ -51,9 +51,18 @@ static int take_half(const struct room *room, uint64_t need, enum error id, enum
 	return err_advise(err, fix);
 }
 
+static int check_commit(struct err *err)
+{
+	struct room room;
+
+	if (!room_to_commit(&room))
+		return 0;
+	return take_half(&room, COMMIT_LEFT, ERROR_OWN_COMMIT_FULL, FIX_RAISE_COMMIT_LIMIT, err);
+}
+
 /*
  * With `docker exec`, our control groups are those of the target; tasks of the same user count
- * towards the same RLIMIT_NPROC, and what is committed towards the machine's limit, if it has one.
+ * towards the same RLIMIT_NPROC.
  */
 static int check_own_limits(struct err *err)
 {
@@ -69,18 +78,15 @@ static int check_own_limits(struct err *err)
 		return err_advise(err,
 				  room.of_group ? FIX_RUN_IN_ANOTHER_GROUP : FIX_RAISE_THAT_LIMIT);
 	}
-	if (room_left(ROOM_MEMORY, &self, &room) &&
-	    take_half(&room, MEMORY_LEFT, ERROR_OWN_GROUP_FULL, FIX_RUN_IN_ANOTHER_GROUP, err))
-		return -1;
-	if (room_to_commit(&room))
-		return take_half(&room, COMMIT_LEFT, ERROR_OWN_COMMIT_FULL, FIX_RAISE_COMMIT_LIMIT,
-				 err);
-	return 0;
+	if (!room_left(ROOM_MEMORY, &self, &room))
+		return 0;
+	return take_half(&room, MEMORY_LEFT, ERROR_OWN_GROUP_FULL, FIX_RUN_IN_ANOTHER_GROUP, err);
 }
 
 static int run_command(const struct args *args, const struct command *command, struct err *err)
 {
-	if (own_limits_take(err))
+	/* First, as own_limits_take() commits 32 MiB for a moment. */
+	if (check_commit(err) || own_limits_take(err))
 		return -1;
 	/* One that waits for trouble has to outlive it. */
 	if (!command->stays)

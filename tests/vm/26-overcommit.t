@@ -3,6 +3,8 @@
 # vm.overcommit_memory=2: one limit for what all processes commit, so that what jeprof-ctl commits is missing elsewhere.
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
 
 # What it has seen: nothing is [0,0,0,0].
 seen_harm()
@@ -20,22 +22,19 @@ left()
 	echo $((used + ($1 << 10) + $(</proc/sys/vm/admin_reserve_kbytes) - swap)) >/proc/sys/vm/overcommit_kbytes
 }
 
-# fails_to_create_threads: if we do not see the limit
-fails_to_create_threads()
+# guard_by_four [PREFIX...]: start four guards, each when the one before guards, or says why it does not
+guard_by_four()
 {
-	local i ours=()
+	local i
 
-	# shellcheck disable=SC2016 # the inner shell's arguments
-	for i in {1..6}; do
-		unshare -m sh -c 'mount --bind /dev/null /proc/sys/vm/overcommit_memory && exec "$@"' sh "$CTL" check "$pid" >"$T/out.$i" 2>&1 &
-		ours+=($!)
+	for i in 1 2 3 4; do
+		"$@" "$CTL" guard "$pid" -o "$T" --when 'rss>100G' >"$T/$i.err" 2>&1 </dev/null &
+		own $!
+		within 60 grep -Eq '^guarding|^  fix' "$T/$i.err" || bail_out 'a guard says nothing'
 	done
-	wait "${ours[@]}"
-	[ "$(seen_harm)" != '[0,0,0,0]' ]
 }
 
-# It creates one thread after the other, with 8 MiB of stack each.
-MALLOC_CONF=$PROF start_victim storm threads 1
+start_grower
 set_sysctl vm.overcommit_memory "$(</proc/sys/vm/overcommit_memory)" # it is restored first
 set_sysctl vm.overcommit_ratio "$(</proc/sys/vm/overcommit_ratio)"
 set_sysctl vm.user_reserve_kbytes 0
@@ -45,14 +44,24 @@ ctl_ok 'with enough memory left: status' status "$pid"
 ctl_ok 'activate' activate "$pid"
 ctl_ok 'dump' dump "$pid" -o "$T/a.heap"
 ctl_ok 'report' report "$T/a.heap"
-ctl_ok 'record' record "$pid" -d 1s -o "$T/b.heap"
+ctl_ok 'record' record "$pid" -d 1s -o "$T/b.heap" --force
 ctl_ok 'deactivate' deactivate "$pid"
-left 60
+left 90
 ctl_fails 1 'own_commit_full raise_commit_limit' 'with little left, it does not begin' status "$pid"
+guard_by_four
+hold 60
+is "$(grep -l 'left to all processes' "$T"/[1-4].err | wc -l)" 4 'nor does one of four guards' || diag "$(cat "$T"/[1-4].err)"
 is "$(seen_harm)" '[0,0,0,0]' 'no harm seen'
 feature 'vm.overcommit_memory=2'
 
-left 30
-ok 'control: if it does not know what is left, the target cannot create threads' within 60 fails_to_create_threads
+# Control: if they do not see the limit, the memory is theirs, and not the target's.
+stop_target "$pid" # which keeps what it had
+start_grower
+left 90
+# shellcheck disable=SC2016 # the inner shell's arguments
+guard_by_four unshare -m sh -c 'mount --bind /dev/null /proc/sys/vm/overcommit_memory && exec "$@"' sh
+is "$(grep -l '^guarding' "$T"/[1-4].err | wc -l)" 4 'control: four guards that do not see it' || diag "$(cat "$T"/[1-4].err)"
+let_hold 60
+ok 'control: otherwise its allocations fail' within 60 eval '[ "$(seen_harm)" != "[0,0,0,0]" ]'
 stop_target "$pid"
 done_testing
