@@ -80,27 +80,33 @@ bool room_rlimit(pid_t pid, int resource, uint64_t *soft)
 	       sscanf(line, "%" SCNu64, soft) == 1;
 }
 
+static bool memory_of(const struct proc *p, const char *key, uint64_t *kib)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
+	return number_in(path, key, kib);
+}
+
 static void by_rlimit(struct found *f, const struct proc *p, int resource, const char *name,
 		      const char *counted)
 {
 	uint64_t limit, used;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
 	if (room_rlimit(p->pid, resource, &limit) && limit != RLIM_INFINITY &&
-	    number_in(path, counted, &used))
+	    memory_of(p, counted, &used))
 		consider(f, name, limit, used * KIB);
 }
 
 #define NEVER_OVERCOMMIT 2
 
 /*
- * What __vm_enough_memory() (mm/util.c of Linux) leaves to a process of that size without
- * CAP_SYS_ADMIN.
+ * What __vm_enough_memory() (mm/util.c of Linux) leaves to a process of this size without
+ * CAP_SYS_ADMIN, or to any (NULL).
  */
-static void by_commit(struct found *f, uint64_t size_kib)
+static void by_commit(struct found *f, const struct proc *p)
 {
-	uint64_t mode, limit, used, admin = 0, user = 0;
+	uint64_t mode, limit, used, admin = 0, user = 0, size = p ? 0 : UINT64_MAX;
 
 	if (!number_in("/proc/sys/vm/overcommit_memory", "", &mode) || mode != NEVER_OVERCOMMIT ||
 	    !number_in("/proc/meminfo", "CommitLimit:", &limit) ||
@@ -108,18 +114,10 @@ static void by_commit(struct found *f, uint64_t size_kib)
 		return;
 	number_in("/proc/sys/vm/admin_reserve_kbytes", "", &admin);
 	number_in("/proc/sys/vm/user_reserve_kbytes", "", &user);
-	used += admin + (size_kib / 32 < user ? size_kib / 32 : user);
+	if (p)
+		memory_of(p, "VmSize:", &size);
+	used += admin + (size / 32 < user ? size / 32 : user);
 	consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
-}
-
-static uint64_t size_kib(const struct proc *p)
-{
-	uint64_t size = 0;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
-	number_in(path, "VmSize:", &size);
-	return size;
 }
 
 /* Version 1 shows PAGE_COUNTER_MAX for no limit (linux/page_counter.h), version 2 "max". */
@@ -218,7 +216,7 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out)
 	switch (what) {
 	case ROOM_ADDRESSES:
 		by_rlimit(&f, p, RLIMIT_AS, "RLIMIT_AS", "VmSize:");
-		by_commit(&f, size_kib(p));
+		by_commit(&f, p);
 		break;
 	case ROOM_DATA:
 		by_rlimit(&f, p, RLIMIT_DATA, "RLIMIT_DATA", "VmData:");
@@ -240,7 +238,7 @@ bool room_to_commit(struct room *out)
 {
 	struct found f = { .out = out };
 
-	by_commit(&f, UINT64_MAX);
+	by_commit(&f, NULL);
 	return f.any;
 }
 

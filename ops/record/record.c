@@ -237,13 +237,14 @@ static void nothing_changed(struct recording *r)
 	state->active = state->thread_active_init = state->rate = false;
 }
 
-/* A process with much memory takes its time to exit: until then, it looks alive. */
-static void wait_if_dying(const struct recording *r)
+/* A process with much memory takes its time to exit: until then, it looks as if it were there. */
+static bool stays(const struct recording *r)
 {
 	struct pollfd fd = { .fd = r->proc.pidfd, .events = POLLIN };
 
 	if (proc_is_dying(r->proc.mm_pid))
 		poll(&fd, 1, PUTBACK_WAIT_MS);
+	return is_there(r);
 }
 
 /* Restore what was changed, whatever happened before; on failure `why` is the reason. */
@@ -254,8 +255,7 @@ static int put_back(struct recording *r, struct err *why)
 		struct putback p = { 0 };
 		int ret;
 
-		wait_if_dying(r);
-		if (!is_there(r))
+		if (!stays(r))
 			break;
 		ret = session_open(&s, r->proc.pid, &r->patient, why) ||
 		      putback_run(&s, &r->journal.state, &p, why);
@@ -263,8 +263,7 @@ static int put_back(struct recording *r, struct err *why)
 		if (!ret)
 			nothing_changed(r);
 	}
-	wait_if_dying(r);
-	if (journal_changed(&r->journal.state) && is_there(r)) {
+	if (journal_changed(&r->journal.state) && stays(r)) {
 		err_within(why, ERROR_STILL_ON, .pid = r->proc.pid);
 		return err_advise(why, FIX_UNDO, .pid = r->proc.pid);
 	}

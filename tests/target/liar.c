@@ -81,10 +81,12 @@ static int answer_dump(void *newp)
 	fd = open(path, O_WRONLY | O_TRUNC);
 	if (fd < 0)
 		return EFAULT;
-	if (is("third-dump-ends-thread") && ++dumps == 3)
-		syscall(SYS_exit, 0);
-	if (is("third-dump-ends-thread") && write(fd, profile, strlen(profile)) < 0)
-		return EFAULT;
+	if (is("third-dump-ends-thread")) {
+		if (++dumps == 3)
+			syscall(SYS_exit, 0);
+		if (write(fd, profile, strlen(profile)) < 0)
+			return EFAULT;
+	}
 	if (is("dump-nonsense") && write(fd, "#!/bin/sh\necho owned\n", 21) != 21)
 		return EFAULT;
 	if (is("dump-endless"))
