@@ -32,9 +32,11 @@ declare -A redis_of=() photographed=()
 
 # --- ending -------------------------------------------------------------------------------
 
-# Only kill a process that is still our child: its pid cannot have been reused.
+# Only kill a process that is still our child: its pid cannot have been reused. From now on nobody
+# expects a target to be alive.
 end_child()
 {
+	unset "photographed[$1]"
 	[ "$(awk '/^PPid:/ { print $2 }' "/proc/$1/status" 2>/dev/null)" = $$ ] || return 0
 	kill -CONT "$1" 2>/dev/null
 	kill "${2:-TERM}" "$1" 2>/dev/null
@@ -256,10 +258,13 @@ own_usr()
 # On a loaded machine our own threads may wait for a CPU for many seconds, which must not fail a test.
 patient=(--max-pause 60s --timeout "$((100 * SLOW))s")
 
-# had_no_time: did the last command say that it could not even begin within the --timeout of its test?
+# had_no_time: did the last command say that nothing was changed because it or its target got no CPU?
 had_no_time()
 {
-	[ "$status" -eq 8 ] && grep -qE '(starved until the timeout|timed out before jemalloc was called|got no time on a CPU); nothing was changed' "$T/err" "$T/out"
+	local causes='(starved until the timeout|timed out before jemalloc was called|got no time on a CPU); nothing was changed'
+
+	causes+='|there was no time to examine a thread|did not stop in time: no CPU ran it'
+	[ "$status" -eq 8 ] && grep -qE "$causes" "$T/err" "$T/out"
 }
 
 # run_ctl ARGUMENTS...: run jeprof-ctl, through `runner` if set. Sets `status`, `out` and `err`.
@@ -443,7 +448,6 @@ load_redis()
 
 stop_target()
 {
-	unset "photographed[$1]"
 	end_child "$1" -TERM
 	wait "$1" 2>/dev/null
 	return 0

@@ -127,7 +127,6 @@ is "$(failed)" 0 'no room to sample: none of its allocations failed'
 # Control: while it is sampled, its own allocations fail.
 ctl_ok 'no room to sample: activate --force' activate "$pid" --force
 ok 'control: then its allocations fail' within 60 eval '[ "$(failed)" -gt 0 ]'
-unset "photographed[$pid]"
 stop_target "$pid"
 
 # What counts is the current sample rate, not the initial one.
