@@ -473,6 +473,18 @@ any_harmed()
 	return 1
 }
 
+# on_board FILTER: apply jq to what the victim has seen
+on_board()
+{
+	tests/drivers/photo board "$T/board.$pid" | jq "$@"
+}
+
+# Nothing is [0,0,0,0].
+seen_harm()
+{
+	on_board -c '[.eintr, .corrupt, .altstack, .failed]'
+}
+
 pongs()
 {
 	[ "$(redis-cli -s "$1" PING)" = PONG ]

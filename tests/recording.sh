@@ -23,9 +23,9 @@ start_recording()
 	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on "$pid"
 }
 
-# start_mapper: start a program that maps 64 MiB outside of jemalloc for each line in $T/map, and
+# start_outside: start a program that maps 64 MiB outside of jemalloc for each line in $T/map, and
 # reports it in $T/maps. Sets `pid`.
-start_mapper()
+start_outside()
 {
 	cat >"$T/maps.py" <<'PYTHON'
 import mmap

@@ -36,7 +36,7 @@ start_sites()
 	local name=$1
 
 	shift
-	start_probing sampling "$T/$name.out" "$T/$name.err" "$CTL" sites "$pid" -d 10m --no-pager "${dear[@]}" "$@"
+	start_probing sampling "$T/$name.out" "$T/$name.err" "$CTL" "${patient[@]}" sites "$pid" -d 10m --no-pager "${dear[@]}" "$@"
 	sampler=$prober
 }
 

@@ -171,7 +171,7 @@ between 'inactive, unconditionally' 0 during="$(hold 8)"
 python3 "$T/check.py" "$T/out" >"$T/read" 2>&1
 unlike "$(<"$T/read")" 'hoard|churn|Error' 'inactive, unconditionally: nothing was sampled'
 ctl_ok 'activate' activate "$pid"
-between 'deactivated meanwhile' 6 active during="$CTL -q deactivate $pid"
+between 'deactivated meanwhile' 6 active during="$CTL ${patient[*]} -q deactivate $pid"
 like "$err" '^prof_inactive: ' 'deactivated meanwhile: the cause'
 
 # --- what ends it early ---

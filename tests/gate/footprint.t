@@ -97,7 +97,7 @@ died=0
 for kib in 1300 2000 3000; do
 	start_victim cramped
 	leave as "$kib"
-	"$CARELESS" status "$pid" >"$T/careless.log" 2>&1
+	"$CARELESS" "${patient[@]}" status "$pid" >"$T/careless.log" 2>&1
 	within 10 test ! -e "/proc/$pid/maps" -o ! -s "/proc/$pid/maps" && died=$((died + 1))
 	stop_target "$pid" 2>/dev/null
 done
@@ -233,7 +233,7 @@ if make_pids_group; then
 		stop_target "$pid"
 	done
 	full 0
-	"$CARELESS" status "$pid" >"$T/careless.log" 2>&1
+	"$CARELESS" "${patient[@]}" status "$pid" >"$T/careless.log" 2>&1
 	loud() { [ "$(complaints)" -gt 10 ]; }
 	ok 'control: without these checks jemalloc retries forever' within 10 loud
 	stop_target "$pid"

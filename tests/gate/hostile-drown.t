@@ -56,7 +56,7 @@ is "$(state_of "$reader")" D 'control: SIGKILL does not end a reader of the page
 # (Except in a sanitizer build, in which it keeps standard error, for reports.)
 get_version()
 {
-	timeout 60 "$CTL" --max-pause 500ms get "$pid" version
+	timeout 60 "$CTL" --max-pause 3s get "$pid" version
 	echo "exit $?"
 }
 began=$SECONDS

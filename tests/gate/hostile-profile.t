@@ -49,8 +49,8 @@ attempt()
 	ok "$name: no name is cached" test ! -e "$poison"
 }
 
-# harm NAME SIGNAL ARGUMENTS...: check what it gains when it is unconfined
-harm()
+# gains NAME SIGNAL ARGUMENTS...: check what it gains when it is unconfined
+gains()
 {
 	local name=$1 signal=$2
 
@@ -77,16 +77,16 @@ within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/b.heap"
 within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/c.heap"
 
 attempt 'dump' dump "$pid" -o "$T/d.heap" --force
-harm 'dump' USR1 dump "$pid" -o "$T/d.heap" --force
+gains 'dump' USR1 dump "$pid" -o "$T/d.heap" --force
 attempt 'dump -f html' dump "$pid" -f html -o "$T/d.html" --force
 attempt 'stats' stats "$pid" -f json
-harm 'stats' TERM stats "$pid" -f json
+gains 'stats' TERM stats "$pid" -f json
 attempt 'bundle of a process' bundle "$pid" -o "$T/d.tar.gz" --force
 attempt 'record' record "$pid" -d 50ms -o "$T/r.heap" -f folded --force
 assert_untouched "$pid"
 
 attempt 'report' report "$T/a.heap"
-harm 'report' USR1 report "$T/a.heap"
+gains 'report' USR1 report "$T/a.heap"
 attempt 'report -o' report "$T/a.heap" -f folded -o "$T/a.folded" --force
 ok 'report -o: its file is there' test -s "$T/a.folded"
 attempt 'report of a bundle' report "$T/d.tar.gz"

@@ -38,8 +38,8 @@ cheap()
 	stop_target "$pid"
 }
 
-# harm NAME ARGUMENTS...: run the careless build. Sets `status`.
-harm()
+# run_careless ARGUMENTS...: run the careless build. Sets `status`.
+run_careless()
 {
 	timeout -k 1 100 "$careless" "${patient[@]}" -q "$@" >"$T/harm" 2>"$T/harm.err" </dev/null
 	status=$?
@@ -56,7 +56,7 @@ cheap 'an honest dump'
 for lie in sparse sparse-title; do
 	start_giver "$lie" $((96 << 20))
 	ctl_fails 1 received_sparse "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
-	harm dump "$pid" -o "$T/harm.heap"
+	run_careless dump "$pid" -o "$T/harm.heap"
 	ok "control: $lie: the hole would be copied" test "$(stat -c %s "$T/harm.heap")" -ge $((96 << 20))
 	ok "control: $lie: and fill the disk" test "$(stat -c %b "$T/harm.heap")" -ge $((90 << 11))
 	rm -f "$T/harm.heap"
@@ -97,7 +97,7 @@ for lie in changes grows; do
 done
 
 start_giver grows $((64 << 20))
-harm dump "$pid" -o "$T/harm.heap"
+run_careless dump "$pid" -o "$T/harm.heap"
 is "$status" 0 'control: part of a growing file would be taken for all of it'
 rm -f "$T/harm.heap"
 stop_target "$pid"
@@ -119,7 +119,7 @@ for lie in device fifo symlink hardlink foreign; do
 	assert_untouched "$pid" "$lie in its place: untouched"
 	if [ "$lie" = device ] || [ "$lie" = foreign ]; then
 		rm -f "$T/in/$lie.heap"
-		strace -f -e trace=openat,open -o "$T/trace" "$careless" -q dump "$pid" \
+		strace -f -e trace=openat,open -o "$T/trace" "$careless" "${patient[@]}" -q dump "$pid" \
 			--in-target "$T/in/$lie.heap" --force >/dev/null 2>&1
 		ok "control: $lie: would be opened for writing" grep -q "$lie.heap.*O_RDWR" "$T/trace"
 	fi
@@ -162,7 +162,7 @@ for file in escapes passwd trailing red array nothing; do
 	run_ctl stats "$pid" -f text
 	is "$(LC_ALL=C tr -d '[:print:]\n\t\200-\377' <"$T/out" | wc -c)" 0 "$file: no control characters"
 	if [ "$file" = passwd ] || [ "$file" = escapes ]; then
-		harm stats "$pid" -f json
+		run_careless stats "$pid" -f json
 		is "$(md5sum <"$T/harm")" "$(md5sum <"$T/$file")" "control: $file: would be passed on"
 	fi
 	assert_untouched "$pid" "$file: untouched"

@@ -89,15 +89,14 @@ start_liar dump-crashes
 lied 'a dump that crashes' 9 'killed by Illegal instruction' dump "$pid" -o "$T/lie.heap"
 within 60 test "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2
 lied 'a dump that crashes: the program continues' 0 '' activate "$pid"
-is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a dump that crashes: no call of its own was interrupted'
+is "$(on_board .eintr)" 0 'a dump that crashes: no call of its own was interrupted'
 
 # These keep one thread of the target busy; the others go on.
 for lie in dump-hangs dump-endless; do
 	start_liar "$lie"
 	lied "$lie: ends in time" 9 'finishes the call on its own' --timeout 5s dump "$pid" -o "$T/lie.heap"
-	beats=$(tests/drivers/photo board "$T/board.$pid" | jq .beats[0])
-	ok "$lie: the program continues" within 60 eval \
-		"[ \"\$(tests/drivers/photo board '$T/board.$pid' | jq .beats[0])\" -gt $beats ]"
+	beats=$(on_board .beats[0])
+	ok "$lie: the program continues" within 60 eval "[ \"\$(on_board .beats[0])\" -gt $beats ]"
 	stop_target "$pid"
 done
 start_liar busy-loop

@@ -13,12 +13,6 @@
 . tests/made.sh
 
 # --- tasks ---
-# What it has seen: nothing is [0,0,0,0].
-seen_harm()
-{
-	tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .altstack, .failed]'
-}
-
 # fails_to_create_threads: if four of us do not see the limit
 fails_to_create_threads()
 {

@@ -175,7 +175,7 @@ kill -CONT "$pid"
 
 # --- if the search for a safe moment takes all the time, a fix is still suggested ---
 MALLOC_CONF=$PROF start_victim stacks coroutine
-within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+within 60 eval '[ "$(on_board ".beats[0]")" -gt 0 ]'
 snapshot "$pid"
 ctl_fails 8 'no_safe_moment on_custom_stack another_try_will_not_help poke' \
 	'a coroutine: the fix is --mode poke' activate "$pid" --timeout 1s

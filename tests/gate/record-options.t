@@ -101,7 +101,7 @@ else
 fi
 stop_target "$pid"
 # A program whose memory grows on request.
-start_mapper
+start_outside
 start_recording --until rss+50M --interval 300s
 ok 'until it grows: it waits' kill -0 "$recorder"
 echo >"$T/map"

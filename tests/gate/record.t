@@ -178,7 +178,7 @@ has_slept()
 }
 
 # --- memory grows, but not in jemalloc ---
-start_mapper
+start_outside
 start_recording -d 300s
 echo >"$T/map"
 ok 'it maps memory' within 60 grep -q mapped "$T/maps"

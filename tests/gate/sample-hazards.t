@@ -12,7 +12,7 @@
 # start_run NAME: start one in the background, and wait until it samples
 start_run()
 {
-	start_probing sampling "$T/$1.out" "$T/$1.err" "$CTL" --max-pause 3s sample "$pid" -d 10m \
+	start_probing sampling "$T/$1.out" "$T/$1.err" "$CTL" "${patient[@]}" sample "$pid" -d 10m \
 		--no-pager --sample-rate 64K --max-overhead 10000
 	sampler=$prober
 }

@@ -218,7 +218,7 @@ for call in memfd_create fcntl mmap madvise munmap; do
 	stop_target "$pid"
 done
 start_victim walled kill-process memfd_create
-build/tests/careless/jeprof-ctl-fences sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
+build/tests/careless/jeprof-ctl-fences "${patient[@]}" sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
 ok 'behind a filter: control: a careless build kills it' within 60 eval '! kill -0 "$pid"'
 
 done_testing

@@ -77,7 +77,7 @@ for action in dump 'record 100ms'; do
 	rm -r "$T/guarded"
 done
 mkdir "$T/guarded"
-"$CTL" guard "$pid" --when 'every 1ms' --json -o "$T/guarded" >"$T/failed" 2>"$T/err" &
+"$CTL" "${patient[@]}" guard "$pid" --when 'every 1ms' --json -o "$T/guarded" >"$T/failed" 2>"$T/err" &
 guard=$!
 own "$guard"
 within 60 test -s "$T/failed"

@@ -20,7 +20,7 @@ objects()
 # rounds: print how many rounds the slowest of the permanent threads has made
 rounds()
 {
-	tests/drivers/photo board "$T/board.$pid" | jq '.beats | min'
+	on_board '.beats | min'
 }
 
 has_reached()
@@ -153,8 +153,7 @@ for round in 1 2 3; do
 	is "$(count '(.name | startswith("crowd-")) and .thread.prof.active != true')" 0 \
 		"threads that come and go, $round: and are set"
 done
-is "$(jq -c '[.eintr, .corrupt, .altstack, .failed]' <(tests/drivers/photo board "$T/board.$pid"))" '[0,0,0,0]' \
-	'threads that come and go: no harm seen'
+is "$(seen_harm)" '[0,0,0,0]' 'threads that come and go: no harm seen'
 ok 'threads that come and go: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 stop_target "$pid"
 

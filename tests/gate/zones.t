@@ -10,7 +10,7 @@ export MALLOC_CONF=$PROF
 
 beats()
 {
-	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
+	on_board '.beats[0]'
 }
 
 # start_zone KIND: start a victim in which only the thread on such a stack can be borrowed
@@ -22,7 +22,7 @@ start_zone()
 
 clean()
 {
-	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+	[ "$(on_board -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 
 # --- there is room above the zone ---
@@ -68,9 +68,8 @@ done
 
 # Control: without the safety check, a call runs into the zone.
 start_zone near-zone
-timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s >"$T/careless" 2>&1
+timeout -k 5 120 "$careless" "${patient[@]}" dump "$pid" --force --in-target "$T/careless.heap" --mode inline >"$T/careless" 2>&1
 like "$(<"$T/careless")" 'killed by Segmentation fault' 'control: without the safety check it is harmed'
-end_child "$pid" -KILL
-wait "$pid" 2>/dev/null
+stop_target "$pid"
 
 done_testing

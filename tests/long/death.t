@@ -102,7 +102,7 @@ alone()
 }
 beats()
 {
-	tests/drivers/photo board "$T/board.$pid" | jq -e "[.eintr, .corrupt, .failed] == [0, 0, 0] and .beats[0] > $1 and .beats[1] > $1"
+	on_board -e "[.eintr, .corrupt, .failed] == [0, 0, 0] and .beats[0] > $1 and .beats[1] > $1"
 }
 ok 'the main thread has ended' within 60 state_is "$pid" Z
 ctl_ok 'without it: status' status "$pid"
@@ -115,7 +115,7 @@ ctl_ok 'without it: direct mode' --mode inline deactivate "$pid"
 ctl_ok 'without it: list' list
 like "$out" "(^|[^0-9])${pid}[^0-9]" 'it is listed'
 ok 'its threads are no longer traced' within 60 alone
-ok 'its threads go on' within 60 beats "$(($(tests/drivers/photo board "$T/board.$pid" | jq '.beats | max') + 2))"
+ok 'its threads go on' within 60 beats "$(($(on_board '.beats | max') + 2))"
 stop_target "$pid"
 
 # --- frozen -------------------------------------------------------------------------------

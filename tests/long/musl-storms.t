@@ -162,12 +162,12 @@ like "$(<"$T/walls.err")" 'the victim ended with -31' 'control: the target is de
 export MALLOC_CONF=prof:true,prof_active:false
 clean()
 {
-	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+	[ "$(on_board -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 # musl adds room for thread-local data to the requested stack size, so the other kinds have enough.
 for kind in altstack altstack-within altstack-thread deep-main given-stack near-zone near-zone-main; do
 	start_victim "$musl/stacks" "$kind"
-	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	within 60 eval '[ "$(on_board ".beats[0]")" -gt 0 ]'
 	snapshot "$pid"
 	for mode in thread inline; do
 		is_left_alone '' "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"

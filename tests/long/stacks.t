@@ -14,7 +14,7 @@ kinds=(altstack altstack-within altstack-thread coroutine tiny-coroutine deep-ma
 # clean: no canary has changed, and no other error was counted
 clean()
 {
-	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+	[ "$(on_board -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 
 for kind in "${kinds[@]}"; do
@@ -24,7 +24,7 @@ for kind in "${kinds[@]}"; do
 	*) why='not enough space on its stack' ;;
 	esac
 	start_victim stacks "$kind"
-	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	within 60 eval '[ "$(on_board ".beats[0]")" -gt 0 ]'
 	snapshot "$pid"
 	for mode in thread inline; do
 		is_left_alone "$why" "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
@@ -76,7 +76,7 @@ stop_target "$pid"
 ROOM=$((52 << 10))
 beats()
 {
-	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
+	on_board '.beats[0]'
 }
 
 # deepest NAME STACKS: measure the stack that each command uses, in each mode
@@ -112,7 +112,7 @@ done
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
 	start_victim stacks "$kind"
-	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	within 60 eval '[ "$(on_board ".beats[0]")" -gt 0 ]'
 	timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s \
 		>"$T/careless" 2>&1
 	within 3 eval '! clean || ! kill -0 "$pid" || grep -q "killed by Segmentation fault" "$T/careless"' && hurt+=("$kind")

@@ -33,18 +33,18 @@ is_named_user()
 
 # Debian's AppArmor profile for it, if there is one, is enforced.
 systemctl start apparmor 2>/dev/null
-# start_named [VARIABLE=VALUE]: wait until it answers, as before that rndc(8) cannot stop it either
-start_named()
+# start_bind [VARIABLE=VALUE]: wait until it answers, as before that rndc(8) cannot stop it either
+start_bind()
 {
 	start_service named "$PROF" "$@"
 	ok 'named: is up' within 60 dns 53
 }
-start_named
+start_bind
 # Before 9.18, as in Debian 11, named does not use jemalloc.
 how=yes
 if ! ldd /usr/sbin/named | grep -q jemalloc; then
 	ctl_fails 5 'no_jemalloc preload_jemalloc' 'named: without jemalloc' activate "$pid"
-	start_named LD_PRELOAD=libjemalloc.so.2
+	start_bind LD_PRELOAD=libjemalloc.so.2
 	how='yes, with LD_PRELOAD'
 fi
 ok 'named: its user' within 60 is_named_user

@@ -6,12 +6,6 @@
 # shellcheck source=tests/guard.sh
 . tests/guard.sh
 
-# What it has seen: nothing is [0,0,0,0].
-seen_harm()
-{
-	tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .altstack, .failed]'
-}
-
 # left MIB: leave that much to a large process without privileges
 left()
 {
