@@ -119,25 +119,30 @@ is "$(head -n 1 "$T/body" | jq -r .type)" lost 'the one before that: lost, at on
 
 # --- clients that wait ---
 # waits N: start N clients, each on its own connection. Sets `waiters`; their answers are in $T/got.
+# A client that comes while is_full asks may be told that the service is busy: it asks again.
 waits()
 {
 	: >"$T/got"
 	python3 - "$T/one.sock" "$1" >"$T/got" <<-'PYTHON' &
-		import select, socket, sys
-		clients = []
-		for _ in range(int(sys.argv[2])):
+		import select, socket, sys, time
+		def ask():
 		    s = socket.socket(socket.AF_UNIX)
 		    s.connect(sys.argv[1])
 		    s.sendall(b"GET /api/v1/events?wait=60 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-		    clients.append(s)
+		    return s
+		clients = [ask() for _ in range(int(sys.argv[2]))]
 		while clients:
 		    for s in select.select(clients, [], [])[0]:
 		        data = b""
 		        while part := s.recv(65536):
 		            data += part
+		        clients.remove(s)
+		        if b'"busy"' in data and b'is ending' not in data:
+		            time.sleep(0.1)
+		            clients.append(ask())
+		            continue
 		        status = data.split(b" ")[1].decode() if data else "cut"
 		        print(status, data.split(b"\r\n\r\n")[-1].decode().replace("\n", " "), flush=True)
-		        clients.remove(s)
 	PYTHON
 	waiters=$!
 	own "$waiters"
@@ -152,7 +157,7 @@ is_full()
 	! has_room
 }
 waits 63
-curl -sS --unix-socket "$T/one.sock" 'http://localhost/api/v1/events?wait=60' >"$T/alone" &
+curl -sS --retry 60 --unix-socket "$T/one.sock" 'http://localhost/api/v1/events?wait=60' >"$T/alone" &
 alone=$!
 own "$alone"
 ok '64 clients wait' within 60 is_full
