@@ -161,8 +161,7 @@ limits_from_within()
 	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .container_id] | map(tostring) | join(" ")')" "null $id" \
 		'beside a container: no limit, and the id of its container'
 	warns 'beside a container' 1 "${contained[@]}"
-	end_child "$pid" -KILL
-	wait "$pid" 2>/dev/null
+	stop_target "$pid" -KILL
 
 	frozen_from_within
 }

@@ -448,7 +448,7 @@ load_redis()
 
 stop_target()
 {
-	end_child "$1" -TERM
+	end_child "$1" "${2:--TERM}"
 	wait "$1" 2>/dev/null
 	return 0
 }
@@ -483,6 +483,17 @@ on_board()
 seen_harm()
 {
 	on_board -c '[.eintr, .corrupt, .altstack, .failed]'
+}
+
+is_unharmed()
+{
+	[ "$(seen_harm)" = '[0,0,0,0]' ]
+}
+
+# For controls: not true if the board cannot be read.
+is_harmed()
+{
+	on_board -e '[.eintr, .corrupt, .altstack, .failed] | any(. > 0)' >/dev/null
 }
 
 pongs()

@@ -25,7 +25,7 @@ fails_to_create_threads()
 		ours+=($!)
 	done
 	wait "${ours[@]}"
-	[ "$(seen_harm)" != '[0,0,0,0]' ]
+	is_harmed
 }
 
 if make_pids_group; then

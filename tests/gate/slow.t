@@ -94,7 +94,7 @@ assert_untouched "$pid"
 # without_cpu NAME INJECTION...: with these delays of system calls. The tracer is killed after 500 ms.
 without_cpu()
 {
-	local name=$1 cut tries
+	local name=$1 cut tries killed='kill\([0-9]+, SIGKILL'
 
 	runner=(env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$T/cut" -e "trace=sched_setaffinity,kill,ptrace" "${@:2}")
 	# If strace gets no CPU, the tracer is killed before strace sees its call: then once more.
@@ -108,11 +108,11 @@ without_cpu()
 		assert_untouched "$pid" "$name: untouched"
 		stop_target "$pid"
 		cut=$(grep -m 1 -A 1 sched_setaffinity "$T/cut")
-		[[ ! $cut =~ kill\([0-9]+,\ SIGKILL ]] || break
+		[[ ! $cut =~ $killed ]] || break
 		diag "try $tries: $(<"$T/cut")"
 	done
 	runner=()
-	like "$cut" 'kill\([0-9]+, SIGKILL' "$name: control: it is killed while it waits for a CPU"
+	like "$cut" "$killed" "$name: control: it is killed while it waits for a CPU"
 }
 
 if [ -e /proc/self/sched ]; then

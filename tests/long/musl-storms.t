@@ -160,10 +160,6 @@ like "$(<"$T/walls.err")" 'the victim ended with -31' 'control: the target is de
 # --- stacks -------------------------------------------------------------------------------
 
 export MALLOC_CONF=prof:true,prof_active:false
-clean()
-{
-	[ "$(on_board -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
-}
 # musl adds room for thread-local data to the requested stack size, so the other kinds have enough.
 for kind in altstack altstack-within altstack-thread deep-main given-stack near-zone near-zone-main; do
 	start_victim "$musl/stacks" "$kind"
@@ -173,7 +169,7 @@ for kind in altstack altstack-within altstack-thread deep-main given-stack near-
 		is_left_alone '' "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
 	done
 	assert_untouched "$pid" "$kind: untouched"
-	ok "$kind: the canaries are intact" clean
+	ok "$kind: the canaries are intact" is_unharmed
 	stop_target "$pid"
 	start_victim "$musl/stacks" "$kind" idle
 	snapshot "$pid"
@@ -198,8 +194,7 @@ harmed()
 	TIMEOUT=3s PATIENCE=5 tests/drivers/storm run "$careless" "$pid" "$T/board.$pid" 600 "$T" >"$T/storm" 2>"$T/storm.err"
 	status=$?
 	diag "$*, without the protection: $(tail -n 1 "$T/storm.err" | cut -c 1-200)"
-	end_child "$pid" -KILL
-	wait "$pid" 2>/dev/null
+	stop_target "$pid" -KILL
 	[ "$status" -eq 1 ]
 }
 harm=none

@@ -20,15 +20,11 @@ diag "$(<"$T/rounds")"
 like "$(json .done "$T/rounds")" '^[1-9]' 'some were done'
 
 # The control: a tracer that swallows signals is detected.
-noticed()
-{
-	tests/drivers/photo board "$T/board.$pid" | grep -Eq '(corrupt|failed|eintr)\W+[1-9]'
-}
 for ((tries = 0; tries < 20; tries++)); do
 	"$VICTIMS/attach" "$pid" eat 2>/dev/null
-	noticed && break
+	is_harmed && break
 done
-ok 'a tracer that swallows signals is noticed' within 60 noticed
+ok 'a tracer that swallows signals is noticed' within 60 is_harmed
 stop_target "$pid"
 
 # --- job control --------------------------------------------------------------------------

@@ -87,8 +87,7 @@ harmed()
 		>"$T/storm" 2>"$T/storm.err"
 	status=$?
 	diag "$*, without the protection: $(tail -n 1 "$T/storm.err" | cut -c 1-200)"
-	end_child "$pid" -KILL
-	wait "$pid" 2>/dev/null
+	stop_target "$pid" -KILL
 	[ "$status" -eq 1 ]
 }
 harm=none

@@ -56,6 +56,6 @@ left 90
 guard_by_four unshare -m sh -c 'mount --bind /dev/null /proc/sys/vm/overcommit_memory && exec "$@"' sh
 is "$(grep -l '^guarding' "$T"/[1-4].err | wc -l)" 4 'control: four guards that do not see it' || diag "$(cat "$T"/[1-4].err)"
 let_hold 60
-ok 'control: otherwise its allocations fail' within 60 eval '[ "$(seen_harm)" != "[0,0,0,0]" ]'
+ok 'control: otherwise its allocations fail' within 60 is_harmed
 stop_target "$pid"
 done_testing
