@@ -57,7 +57,7 @@ for kind in near-zone near-zone-main; do
 		is_left_alone 'not enough space on its stack' "$kind: refused ($mode)" status "$pid" --mode "$mode" --timeout 2s
 	done
 	assert_untouched "$pid" "$kind: untouched"
-	ok "$kind: the victim finds no damage" clean
+	ok "$kind: the victim finds no damage" is_unharmed
 	stop_target "$pid"
 done
 

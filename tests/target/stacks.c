@@ -24,7 +24,7 @@
 #define SMALL (16u << 10)
 #define PAINT_AWAY 1024	      /* bytes below the painting frame */
 #define ZONE_MAIN (24u << 10) /* room for a frame of ours, but not for a call */
-#define EDGE_MAIN (18u << 10) /* the same */
+#define EDGE_MAIN (21u << 10) /* the same; a frame may need 20 KiB, if there is AMX */
 #define TLS_SIZE (72u << 10)  /* tests/target/victim.c has a large thread-local array */
 
 static unsigned char *canary; /* the memory below the stack in use */
