@@ -117,13 +117,9 @@ ctl_ok 'a cancellation is pending: dump' dump "$pid" --force -o "$T/cancelled.he
 ctl_fails 8 cancellation_pending 'a cancellation is pending: no dump in its own thread' \
 	dump "$pid" --force --in-target "$T/own.heap" --mode inline --timeout 1s
 assert_untouched "$pid" 'a cancellation is pending: untouched'
-reserved()
-{
-	od -A n -t u8 -j 56 -N 8 "$T/board.$pid" | xargs
-}
-is "$(reserved)" 0 'a cancellation is pending: it is not cancelled yet'
+is "$(on_board .reserved)" 0 'a cancellation is pending: it is not cancelled yet'
 printf '\1' | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
-ok 'a cancellation is pending: it acts when it is enabled' within 60 eval '[ "$(reserved)" = 2 ]'
+ok 'a cancellation is pending: it acts when it is enabled' within 60 eval '[ "$(on_board .reserved)" = 2 ]'
 stop_target "$pid"
 
 # --- seccomp ------------------------------------------------------------------------------

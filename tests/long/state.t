@@ -10,6 +10,7 @@ rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 2000 || echo 100)}
 export MALLOC_CONF=$PROF
 
 start_victim state
+registers=$(on_board .reserved)
 # The victim changes its signal mask itself, and compares it.
 export OWN_CHANGES='SigBlk'
 tests/drivers/rounds "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T" >"$T/rounds" 2>"$T/rounds.err"
@@ -25,7 +26,13 @@ noticed()
 	! kill -0 "$pid" 2>/dev/null || tests/drivers/photo board "$T/board.$pid" | grep -Eq "(corrupt|altstack|failed)\W+[1-9]"
 }
 
-for what in xmm x87 mxcsr gpr flags redzone mask gs; do
+kinds=(xmm x87 mxcsr gpr flags redzone mask gs)
+if [ "$registers" = 3 ]; then
+	kinds+=(tile)
+else
+	skip 'the processor or the kernel does not have AMX' 'a tracer that changes tile is noticed'
+fi
+for what in "${kinds[@]}"; do
 	start_victim state
 	for ((tries = 0; tries < 10; tries++)); do
 		"$VICTIMS/attach" "$pid" "$what" 2>/dev/null

@@ -7,7 +7,7 @@
  *	restart	restart an interrupted call with its full timeout
  *	old	PTRACE_ATTACH, which sends a SIGSTOP, and exit before it arrives
  *	eat	swallow one signal
- *	xmm, x87, mxcsr, gpr, flags, redzone, mask, gs: leave that state changed
+ *	xmm, x87, mxcsr, tile, gpr, flags, redzone, mask, gs: leave that state changed
  */
 #include <errno.h>
 #include <linux/elf.h>
@@ -82,6 +82,12 @@ static void mxcsr(void)
 	fp(25, 1, 0x60);
 }
 
+/* The first of AMX, which must be in use. Its place is the same on all processors that have it. */
+static void tile(void)
+{
+	fp(2816, 1024, 0xff);
+}
+
 static void gpr(void)
 {
 	struct user_regs_struct regs;
@@ -135,7 +141,7 @@ static const struct {
 } ways[] = {
 	{ "stop", nothing }, { "restart", restart }, { "xmm", xmm },	 { "x87", x87 },
 	{ "mxcsr", mxcsr },  { "gpr", gpr },	     { "flags", flags }, { "redzone", redzone },
-	{ "mask", mask },    { "gs", gs },
+	{ "mask", mask },    { "gs", gs },	     { "tile", tile },
 };
 
 /* Wait for a stop that no signal caused. */

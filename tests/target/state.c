@@ -3,7 +3,7 @@
  * state BOARD: one thread that fills all registers, the flags and the red zone with random data,
  * spins for a while in user mode, and compares them; it also compares what the kernel keeps for it:
  * errno, signal mask, alternate stack, limits, robust list, rseq, gs. Each difference is counted,
- * and named on standard error.
+ * and named on standard error. The board's `reserved` says which registers there are.
  */
 #include "tests/target/victim.h"
 
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,23 @@ _Static_assert(offsetof(struct cpu, fx) == 320 && offsetof(struct cpu, vectors) 
 
 void spin(const struct cpu *want, struct cpu *got, uint64_t loops, uint32_t vectors);
 
+/* AMX: the operand of LDTILECFG, and the data of all tiles. */
+struct tile_config {
+	uint8_t palette, start_row, reserved[14];
+	uint16_t row_bytes[16];
+	uint8_t rows[16];
+};
+_Static_assert(sizeof(struct tile_config) == 64, "the processor reads 64 bytes");
+struct tiles {
+	unsigned char of[8][16 * 64];
+};
+
+void tiles_load(const struct tile_config *config, const struct tiles *want);
+void tiles_store(struct tiles *got);
+
 static struct cpu want, got;
+static bool has_tiles;
+static struct tiles want_tiles, got_tiles;
 static uint64_t seed;
 static uint32_t vectors; /* 0: xmm, 1: ymm, 2: zmm and k */
 static struct rlimit limits[RLIM_NLIMITS];
@@ -82,12 +99,19 @@ static void randomise_fx(void)
 		memcpy(want.fx + 160 + 16 * i, want.vectors[i], 16);
 }
 
+static void fill(void *data, size_t size)
+{
+	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+		const uint64_t word = next();
+
+		memcpy((char *)data + at, &word, sizeof(word));
+	}
+}
+
 static void randomise(void)
 {
-	uint64_t *word = (uint64_t *)&want;
-
-	for (size_t i = 0; i < sizeof(want) / sizeof(*word); i++)
-		word[i] = next();
+	fill(&want, sizeof(want));
+	fill(&want_tiles, sizeof(want_tiles));
 	want.flags = (next() & SETTABLE_FLAGS) | 0x202;
 	randomise_fx();
 }
@@ -128,6 +152,38 @@ static void compare(void)
 			found("vector", i);
 	if (vectors == 2 && memcmp(want.masks, got.masks, sizeof(want.masks)) != 0)
 		found("k", 0);
+}
+
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#define XFEATURE_XTILEDATA 18
+
+/* Each process must ask for AMX (Linux 5.16). */
+static void find_vectors(void)
+{
+	vectors = __builtin_cpu_supports("avx512bw") ? 2 : __builtin_cpu_supports("avx2") ? 1 : 0;
+	has_tiles = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
+static void load_tiles(void)
+{
+	struct tile_config config = { .palette = 1 };
+
+	for (size_t i = 0; i < 8; i++) {
+		config.row_bytes[i] = 64;
+		config.rows[i] = 16;
+	}
+	if (has_tiles)
+		tiles_load(&config, &want_tiles);
+}
+
+static void compare_tiles(void)
+{
+	if (!has_tiles)
+		return;
+	tiles_store(&got_tiles);
+	for (unsigned int i = 0; i < 8; i++)
+		if (memcmp(want_tiles.of[i], got_tiles.of[i], sizeof(want_tiles.of[i])) != 0)
+			found("tile", i);
 }
 
 /* --- what the kernel and the C library keep ------------------------------------------ */
@@ -196,18 +252,20 @@ int main(int argc, char **argv)
 	}
 	victim_open(argv[1]);
 	victim_altstack_set();
-	vectors = __builtin_cpu_supports("avx512bw") ? 2 : __builtin_cpu_supports("avx2") ? 1 : 0;
+	find_vectors();
 	seed = (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
 	for (unsigned int i = 0; i < RLIM_NLIMITS; i++)
 		getrlimit((int)i, &limits[i]);
+	board->reserved = vectors + has_tiles;
 	victim_ready(1);
-	board->reserved = vectors;
 	for (;;) {
 		randomise();
 		set_kept();
+		load_tiles();
 		spin(&want, &got, LOOPS, vectors);
 		compare_kept();
 		compare();
+		compare_tiles();
 		compare_limits();
 		compare_rseq();
 		if (robust_list() != robust)

@@ -140,4 +140,33 @@ spin:
 	ret
 	.cfi_endproc
 	.size	spin, . - spin
+
+/*
+ * void tiles_load(const struct tile_config *config, const struct tiles *want)
+ * void tiles_store(struct tiles *got)
+ */
+	.globl	tiles_load
+	.type	tiles_load, @function
+tiles_load:
+	.cfi_startproc
+	ldtilecfg (%rdi)
+	movl	$64, %eax
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	tileloadd 1024 * \n(%rsi, %rax), %tmm\n
+	.endr
+	ret
+	.cfi_endproc
+	.size	tiles_load, . - tiles_load
+
+	.globl	tiles_store
+	.type	tiles_store, @function
+tiles_store:
+	.cfi_startproc
+	movl	$64, %eax
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	tilestored %tmm\n, 1024 * \n(%rdi, %rax)
+	.endr
+	ret
+	.cfi_endproc
+	.size	tiles_store, . - tiles_store
 	.section .note.GNU-stack, "", @progbits
