@@ -26,16 +26,18 @@ for mode in thread inline; do
 	assert_untouched "$pid" "untouched in mode $mode"
 done
 
-# not_of_jemalloc: set `bytes`, the anonymous memory that is not jemalloc's
-not_of_jemalloc()
+# measure: set `bytes`, the anonymous memory that is not jemalloc's, and `allocated`, what jemalloc
+# has allocated
+measure()
 {
-	local stats
+	local of_jemalloc
 
 	read -r bytes _ <<<"$(tests/drivers/photo anon "$pid")"
 	run_ctl stats "$pid" -f json
-	stats=$(json '.jemalloc.stats | .mapped + .retained')
-	diag "$bytes bytes of anonymous memory, $stats of them of jemalloc"
-	bytes=$((bytes - stats))
+	read -r of_jemalloc allocated <<<"$(json '.jemalloc.stats | "\(.mapped + .retained) \(.allocated)"')"
+	diag "$bytes bytes of anonymous memory, $of_jemalloc of them of jemalloc, $allocated allocated"
+	[[ "$of_jemalloc $allocated" =~ ^[1-9][0-9]*\ [1-9][0-9]*$ ]] || bail_out 'no statistics'
+	bytes=$((bytes - of_jemalloc))
 }
 
 # In the first rounds, the C library may keep memory; later rounds add none.
@@ -49,17 +51,20 @@ round()
 for _ in 1 2 3 4 5; do
 	round
 done
-not_of_jemalloc
-before=$bytes
+measure
+before=$bytes allocated_before=$allocated
 bad=0
 for _ in $(seq "${ROUNDS:-20}"); do
 	round || { bad=$((bad + 1)) && cat "$T/round.log" >>"$T/bad.log"; }
 done
 is "$bad" 0 'twenty more rounds' || diag "$(<"$T/bad.log")"
 # A stack of ours each round would take 20 MiB.
-not_of_jemalloc
+measure
 ok 'twenty more rounds: no memory of ours stays mapped' test $((bytes - before)) -lt $((10 << 20)) ||
 	diag "memory that is not jemalloc's: $before, then $bytes bytes"
+ok 'twenty more rounds: nor does jemalloc hold more' \
+	test $((allocated - allocated_before)) -lt $((10 << 20)) ||
+	diag "allocated: $allocated_before, then $allocated bytes"
 assert_untouched "$pid" 'untouched after all rounds'
 
 # A probe of another program is a breakpoint in the code from which all addresses are derived.
