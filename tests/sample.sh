@@ -130,7 +130,7 @@ is_out()
 
 # --- sampling ---
 
-# One sample per 16 KiB: 32 MB are 2,048 samples, for which six standard errors are 13 %.
+# One sample per 64 KiB: 32 MB are 512 samples, for which six standard errors are 27 %.
 rate=(--sample-rate 64K --max-overhead 10000)
 
 # start_sample NAME ARGUMENTS...: start it in the background, and wait until it samples. Sets
