@@ -208,7 +208,7 @@ bool footprint_may_borrow(struct tracer *t, enum tristate has_data)
 		return true;
 	if (t->only && has_data == TRI_NO)
 		return false;
-	if (t->may_grow && (t->only || now_us() >= t->patient_us))
+	if (t->may_grow && (t->only || t->grows))
 		return true;
 	t->passed_over = true;
 	return false;

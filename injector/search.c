@@ -80,9 +80,12 @@ static int check_data(struct tracer *t, const struct borrow *b, struct err *err)
 	enum tristate has_data = footprint_has_data(t, b->tid, &b->regs);
 
 	t->shared->report.fresh = t->only && has_data == TRI_NO;
-	if (footprint_may_borrow(t, has_data))
-		return 0;
-	return err_raise(err, has_data == TRI_NO ? ERROR_WOULD_GET_ARENA : ERROR_ARENA_UNKNOWN);
+	if (!footprint_may_borrow(t, has_data))
+		return err_raise(err,
+				 has_data == TRI_NO ? ERROR_WOULD_GET_ARENA : ERROR_ARENA_UNKNOWN);
+	if (t->grows && has_data == TRI_NO)
+		tracer_log(t, "thread %d: no other may be borrowed, so it gets an arena", b->tid);
+	return 0;
 }
 
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
@@ -244,11 +247,16 @@ static int search_once(struct tracer *t, struct err *err)
 
 static int search(struct tracer *t, struct err *err)
 {
+	uint64_t now = now_us(), left = t->deadline_us > now ? t->deadline_us - now : 0;
+	uint64_t patient_us = now + (left / 4 < PATIENCE_US ? left / 4 : PATIENCE_US);
 	unsigned int backoff = BACKOFF_MIN_US;
 	struct err why = ERR_INIT;
 
+	t->passed_over = t->grows = false;
 	err_raise(&why, ERROR_NO_TIME_FOR_THREADS);
 	for (;;) {
+		bool is_over;
+
 		t->look_us = 0;
 		t->waits = false;
 		if (search_once(t, &why) == 0)
@@ -256,14 +264,18 @@ static int search(struct tracer *t, struct err *err)
 		*err = why;
 		if (why.code != ERR_UNSAFE || t->shared->another)
 			return -1;
-		t->shared->unfit = t->passed_over && !t->may_grow && now_us() >= t->patient_us;
+		is_over = t->passed_over && now_us() >= patient_us;
+		t->shared->unfit = is_over && !t->may_grow;
 		if (t->shared->unfit)
 			break;
 		/* A wait with a timeout ends eventually. */
 		if (now_us() >= (t->waits && !t->only ? t->end_us : t->deadline_us))
 			break;
 		err_forget(); /* another attempt may succeed */
-		back_off(&backoff, t->look_us);
+		/* However late we are, the others were tried immediately before. */
+		t->grows = is_over && !t->grows;
+		if (!t->grows)
+			back_off(&backoff, t->look_us);
 	}
 	if (!err->fixes[0])
 		err_advise(err, FIX_RETRY_LONGER);
@@ -323,13 +335,6 @@ static void explain(const struct tracer *t, struct err *err)
 		err->code = code;
 }
 
-static uint64_t patient_until(const struct tracer *t)
-{
-	uint64_t now = now_us(), left = t->deadline_us > now ? t->deadline_us - now : 0;
-
-	return now + (left / 4 < PATIENCE_US ? left / 4 : PATIENCE_US);
-}
-
 static void finish(struct tracer *t, int ret, struct err *err)
 {
 	if (ret < 0)
@@ -352,8 +357,6 @@ static bool next_thread(struct tracer *t)
 	t->only = next.tid;
 	t->deadline_us = next.deadline_us;
 	t->end_us = next.end_us;
-	t->patient_us = patient_until(t);
-	t->passed_over = false;
 	t->proven = 0;
 	t->wait = (struct wait){ 0 };
 	t->has_walked = false;
@@ -378,7 +381,6 @@ void tracer_main(struct tracer *t, pid_t controller)
 	setpriority(PRIO_PROCESS, 0, NICEST);
 	srandom((unsigned int)now_us());
 	arch_prepare();
-	t->patient_us = patient_until(t);
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
 	finish(t, ret, &err);
 	while (ret == 0 && next_thread(t)) {

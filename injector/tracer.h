@@ -129,11 +129,11 @@ struct tracer {
 	int socket;		/* sends descriptors to the controller, receives struct next */
 	dev_t memfd_dev;	/* device of memory files; see memfd.h */
 	enum injector_mode mode;
-	pid_t only;	     /* the thread to borrow; 0: any */
-	bool may_grow;	     /* a thread without jemalloc's data may be borrowed */
-	uint64_t patient_us; /* from this time on */
-	bool passed_over;    /* there was such a thread */
-	bool guarded;	     /* a thread has seccomp filters, to be read before it is borrowed */
+	pid_t only;	  /* the thread to borrow; 0: any */
+	bool may_grow;	  /* a thread without jemalloc's data may be borrowed if need be, */
+	bool grows;	  /* and now */
+	bool passed_over; /* there was such a thread */
+	bool guarded;	  /* a thread has seccomp filters, to be read before it is borrowed */
 	struct filters *filters; /* if so, those of the thread read last; see filters.h */
 	int reader;		 /* and a socket to the process that reads them */
 	pid_t reader_pid;	 /* that process */

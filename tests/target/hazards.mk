@@ -101,11 +101,11 @@ $(BARE): $(V_DIR)/%: tests/target/%.c tests/target/bare.h tests/target/hazards.m
 # One that opens a memory file by its number (tests/careless/memfd.c).
 $(eval $(call careless,memfd,memfd,injector/memfd))
 
-# One that never asks whether there is room (tests/careless/footprint.c), and a victim that has
-# none.
+# One that asks neither for room nor for a thread that has called jemalloc
+# (tests/careless/footprint.c), and victims that have none, or one such thread.
 $(eval $(call careless,footprint,footprint,injector/footprint))
-victims: $(V_DIR)/cramped
-$(V_DIR)/cramped: tests/target/cramped.c $(V_SOURCES)
+victims: $(V_DIR)/cramped $(V_DIR)/settled
+$(V_DIR)/cramped $(V_DIR)/settled: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
