@@ -130,12 +130,12 @@ read -ra command < <(unit_command)
 is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --json --output %S/jeprof-ctl/guard/ --all" \
 	'the guard: starts the installed program'
 is "$(setting RuntimeDirectoryMode)" 0711 'the guard: others may traverse its runtime folder'
-command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1)
+command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1 "${patient[@]}")
 snapshot "$pid"
 "${limits[@]}" "${command[@]}" >"$T/guard.events" 2>"$T/guard.talk" </dev/null
 is $? 0 'the guard: a profile of a process of another user' || diag "$(<"$T/guard.talk")"
 is "$(jq -c "select(.pid == $pid) | [.ok, .comm, .rule]" "$T/guard.events")" '[true,"dumper","every 1s"]' \
-	'the guard: its event is correct'
+	'the guard: its event is correct' || diag "$(<"$T/guard.events")"
 ok 'the guard: it is a profile' is_profile "$(json .file "$T/guard.events")"
 assert_untouched "$pid" 'the guard: untouched'
 
@@ -150,6 +150,7 @@ ok 'the guard: control: the other unit has some' grep -qE "$filters" "${unit%gua
 unit=${unit%guard.service}serve.service
 read -ra command < <(unit_command)
 is "${command[*]}" "$T/usr/sbin/jeprof-ctl serve --group jeprof-ctl" 'serve: starts the installed program'
+command+=("${patient[@]}")
 is "$(grep -E "$filters" "$unit")" '' 'serve: no setting brings a filter of system calls'
 is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 yes' 'serve: others may traverse its runtime folder, which stays'
 is "$(sed -n 's/^ListenStream=//p; s/^SocketMode=//p; s/^SocketGroup=//p' "${unit%service}socket" | paste -sd ' ')" \
