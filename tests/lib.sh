@@ -258,16 +258,17 @@ own_usr()
 # On a loaded machine our own threads may wait for a CPU for many seconds, which must not fail a test.
 patient=(--max-pause 60s --timeout "$((100 * SLOW))s")
 
-# had_no_time: did the last command say that jemalloc was not called because it or its target got no
-# CPU?
+# What is said if jemalloc was not called because we or the target got no CPU (also for the drivers)
+NO_TIME='(starved until the timeout|timed out before jemalloc was called|got no time on a CPU); nothing was changed'
+NO_TIME+='|there was no time to examine a thread|did not stop in time: no CPU ran it'
+# With exit status 9. What it began will finish on its own.
+NO_TIME+='|timed out before jemalloc was called; jemalloc was not called, but'
+export NO_TIME
+
+# had_no_time: did the last command say so?
 had_no_time()
 {
-	local causes='(starved until the timeout|timed out before jemalloc was called|got no time on a CPU); nothing was changed'
-
-	causes+='|there was no time to examine a thread|did not stop in time: no CPU ran it'
-	# With exit status 9. What it began will finish on its own.
-	causes+='|timed out before jemalloc was called; jemalloc was not called, but'
-	[[ $status =~ ^[89]$ ]] && grep -qE "$causes" "$T/err" "$T/out"
+	[[ $status =~ ^[89]$ ]] && grep -qE "$NO_TIME" "$T/err" "$T/out"
 }
 
 # run_ctl ARGUMENTS...: run jeprof-ctl, through `runner` if set. Sets `status`, `out` and `err`.
