@@ -250,11 +250,11 @@ for _ in {1..10}; do
 	is $? 0 'redis-server: all commands' || diag "$(<"$T/said")"
 	is "$(footprint)" "$before" "redis-server: as many threads and mappings after $((ROUNDS * 5 + 1)) commands as before"
 	now=$(arenas)
+	assert_untouched "$pid" 'redis-server: untouched'
 	grep 'so it gets an arena' "$T/said" || break
 	stop_target "$pid"
 done
 is "$now" "$untouched" 'redis-server: as many arenas'
-assert_untouched "$pid" 'redis-server: untouched'
 ctl_ok 'redis-server: a dump, which takes a thread' dump "$pid" --force -o "$T/redis.heap"
 before=$(footprint)
 for _ in 1 2 3; do
