@@ -255,7 +255,7 @@ static int search(struct tracer *t, struct err *err)
 	t->passed_over = t->grows = false;
 	err_raise(&why, ERROR_NO_TIME_FOR_THREADS);
 	for (;;) {
-		bool is_over;
+		bool patience_is_over;
 
 		t->look_us = 0;
 		t->waits = false;
@@ -264,8 +264,8 @@ static int search(struct tracer *t, struct err *err)
 		*err = why;
 		if (why.code != ERR_UNSAFE || t->shared->another)
 			return -1;
-		is_over = t->passed_over && now_us() >= patient_us;
-		t->shared->unfit = is_over && !t->may_grow;
+		patience_is_over = t->passed_over && now_us() >= patient_us;
+		t->shared->unfit = patience_is_over && !t->may_grow;
 		if (t->shared->unfit)
 			break;
 		/* A wait with a timeout ends eventually. */
@@ -273,7 +273,7 @@ static int search(struct tracer *t, struct err *err)
 			break;
 		err_forget(); /* another attempt may succeed */
 		/* However late we are, the others were tried immediately before. */
-		t->grows = is_over && !t->grows;
+		t->grows = patience_is_over && !t->grows;
 		if (!t->grows)
 			back_off(&backoff, t->look_us);
 	}
