@@ -168,19 +168,19 @@ static void write_text(const char *text, size_t len, FILE *out)
 int stats_text_check(enum ops_stats_format format, const struct stats_of *of, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
-	const char *text = of->text;
+	const unsigned char *text = (const unsigned char *)of->text;
 
 	if (format == OPS_STATS_TEXT)
 		return 0;
-	/* JSON allows no control characters but white space, and jemalloc writes none. */
+	/* A terminal obeys C0, DEL, and C1 (U+0080 to U+009F); jemalloc writes "\t" and "\n". */
 	for (size_t i = 0; i < of->len; i++)
-		if (!text[i] || text[i] == 0x7f ||
-		    ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
+		if ((text[i] < ' ' && text[i] != '\t' && text[i] != '\n') || text[i] == 0x7f ||
+		    (text[i] == 0xc2 && text[i + 1] >= 0x80 && text[i + 1] < 0xa0))
 			return err_raise(err, ERROR_STATS_CONTROL_CHARACTER);
 	if (of->len > INT_MAX)
 		return err_raise(err, ERROR_STATS_TOO_LARGE);
 	/* The whole text must be one object, with a member "jemalloc". */
-	doc = json_parse(text, of->len);
+	doc = json_parse(of->text, of->len);
 	if (!json_object_is_type(doc, json_type_object) ||
 	    !json_object_object_get_ex(doc, "jemalloc", NULL)) {
 		err_raise(err, ERROR_STATS_MALFORMED);

@@ -55,7 +55,7 @@ static void read_stats(const uint8_t *data, size_t size)
 		(void)!stats_text_write((enum ops_stats_format)format, v, 2, f, &ignored);
 		fclose(f);
 		for (size_t i = 0; i < len; i++)
-			if (((unsigned char)out[i] < ' ' && !memchr("\t\r\n", out[i], 3)) ||
+			if (((unsigned char)out[i] < ' ' && out[i] != '\t' && out[i] != '\n') ||
 			    out[i] == 0x7f)
 				abort();
 		free(out);

@@ -148,20 +148,21 @@ printf '\033]0;owned\a{"jemalloc": 1}\n' >"$T/escapes"
 printf 'root:x:0:0::/root:/bin/sh\nnobody:x:1::/:/bin/sh\n' >"$T/passwd"
 printf '{"jemalloc": {"version": "1"}} trailing\n' >"$T/trailing"
 printf '{"jemalloc": {"version": "\033[31m"}}\n' >"$T/red"
+printf '{"jemalloc": {"version": "1"},\r"other": 2}\n' >"$T/return"
 printf '[1, 2]' >"$T/array"
 printf '{"jemalloc": {"version": "5", "stats": {"allocated": 7}}}\n' >"$T/good"
 : >"$T/nothing"
-chmod 644 "$T"/{escapes,passwd,trailing,red,array,good,nothing}
+chmod 644 "$T"/{escapes,passwd,trailing,red,return,array,good,nothing}
 declare -A why=([escapes]=stats_control_character [passwd]=stats_malformed [trailing]=stats_malformed
-	[red]=stats_control_character [array]=stats_malformed [nothing]=no_statistics)
-for file in escapes passwd trailing red array nothing; do
+	[red]=stats_control_character [return]=stats_control_character [array]=stats_malformed [nothing]=no_statistics)
+for file in escapes passwd trailing red return array nothing; do
 	start_giver stats "$T/$file"
 	for format in json prom; do
 		ctl_fails 1 "${why[$file]}" "$file: refused as $format" stats "$pid" -f "$format"
 	done
 	run_ctl stats "$pid" -f text
 	is "$(LC_ALL=C tr -d '[:print:]\n\t\200-\377' <"$T/out" | wc -c)" 0 "$file: no control characters"
-	if [ "$file" = passwd ] || [ "$file" = escapes ]; then
+	if [[ $file =~ ^(passwd|escapes|return)$ ]]; then
 		run_careless stats "$pid" -f json
 		is "$(md5sum <"$T/harm")" "$(md5sum <"$T/$file")" "control: $file: would be passed on"
 	fi

@@ -91,6 +91,38 @@ static void test_bad(void **state)
 	assert_int_equal(err.ids[0], ERROR_STATS_MALFORMED);
 }
 
+/* What a terminal would obey is refused, wherever it is; tabs and newlines are jemalloc's own. */
+static void test_control_characters(void **state)
+{
+	static const struct {
+		struct stats_of of;
+		enum error id;
+	} v[] = {
+		{ OF(1, "tab", "{\n\t\"jemalloc\": {\"a\": \"\u00e9\"}}\n"), 0 },
+		{ OF(2, "carriage return", "{\"jemalloc\": {}}\r\n"),
+		  ERROR_STATS_CONTROL_CHARACTER },
+		{ OF(3, "ESC", "{\"jemalloc\": {\"a\": \"\033\"}}"),
+		  ERROR_STATS_CONTROL_CHARACTER },
+		{ OF(4, "DEL", "{\"jemalloc\": {\"a\": \"\x7f\"}}"),
+		  ERROR_STATS_CONTROL_CHARACTER },
+		{ OF(5, "CSI", "{\"jemalloc\": {\"a\": \"\xc2\x9b\"}}"),
+		  ERROR_STATS_CONTROL_CHARACTER },
+		{ OF(6, "at the end", "{\"jemalloc\": {}}\xc2\x80"),
+		  ERROR_STATS_CONTROL_CHARACTER },
+		{ OF(7, "not one", "{\"jemalloc\": {}}\xc2"), ERROR_STATS_MALFORMED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct err err = ERR_INIT;
+
+		assert_int_equal(stats_text_check(OPS_STATS_JSON, &v[i].of, &err),
+				 v[i].id ? -1 : 0);
+		if (err.ids[0] != v[i].id)
+			fail_msg("%s: %s", v[i].of.comm, said(&err));
+	}
+}
+
 /* Members whose type is not the one that jemalloc writes are omitted. */
 static void test_other_types(void **state)
 {
@@ -116,9 +148,8 @@ static void test_other_types(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_openmetrics),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_several),	    cmocka_unit_test(test_openmetrics),
+		cmocka_unit_test(test_bad),	    cmocka_unit_test(test_control_characters),
 		cmocka_unit_test(test_other_types),
 	};
 
