@@ -110,7 +110,7 @@ stop_target "$pid"
 start_liar honest $'\033[31mx\n\t\a'
 lied 'a name with escape sequences, check' 0 '' check "$pid"
 lied 'a name with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
-ok 'a name with escape sequences, list shows it' grep -Eqw -- "$pid" "$T/out"
+ok 'a name with escape sequences, list shows it' grep -q "^$pid " "$T/out"
 lied 'a name with escape sequences, an error' 10 . dump "$pid" -o "$T/no/such/folder"
 (cd "$T" && "$CTL" "${patient[@]}" -q dump "$pid") >"$T/out" 2>"$T/err"
 clean 'a name with escape sequences, in the name of a file'
@@ -126,7 +126,7 @@ snapshot "$pid"
 lied 'a path with escape sequences, check' 0 '' check "$pid"
 lied 'a path with escape sequences, status' '0|1' '' status "$pid"
 lied 'a path with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
-ok 'a path with escape sequences, list shows it' grep -Eqw -- "$pid" "$T/out"
+ok 'a path with escape sequences, list shows it' grep -q "^$pid " "$T/out"
 assert_untouched "$pid" 'a path with escape sequences: untouched'
 
 # A sparse ELF file of 1 GiB, whose tables claim to fill it.
