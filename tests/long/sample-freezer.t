@@ -126,7 +126,7 @@ spread()
 		within 60 has_ended || result 1 "$name: sampling ends"
 		wait "$sampler"
 		status=$?
-		reason=$(grep -oE 'is frozen|none of it was sampled|no safe moment|removed at once|not freed|until the timeout' "$T/spread.err" | tail -n 1)
+		reason=$(grep -oE 'is frozen|allocated nothing|none of it was sampled|no safe moment|removed at once|not freed|until the timeout' "$T/spread.err" | tail -n 1)
 		[[ "$status $reason" =~ ^(0|1|8)' '[a-z] ]] || result 1 "$name: a result, or a reason" || diag "$status: $(<"$T/spread.err")"
 		ends[$status, $reason]=$((${ends[$status, $reason]:-0} + 1))
 		works "$name"
