@@ -10,9 +10,9 @@ public class Load {
 	static void work(int number) throws Exception {
 		List<byte[]> kept = new ArrayList<>();
 
-		for (int i = 0;; i++) {
-			byte[] data = new byte[1 + i * 7919 % 50000], packed = new byte[60000];
-			ByteBuffer direct = ByteBuffer.allocateDirect(1 + i * 31 % 5000);
+		for (long i = 0;; i++) {
+			byte[] data = new byte[(int) (1 + i * 7919 % 50000)], packed = new byte[60000];
+			ByteBuffer direct = ByteBuffer.allocateDirect((int) (1 + i * 31 % 5000));
 			Deflater deflater = new Deflater();
 
 			Arrays.fill(data, (byte) number);
