@@ -2,6 +2,7 @@
 #include "process/cgroup.h"
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/text.h"
 #include "process/hierarchy.h"
 #include "process/proc.h"
@@ -69,6 +70,8 @@ static bool each_above(const char *controller, const char *path, size_t len, cgr
 	size_t mount_len, rest_len;
 	bool all;
 
+	if (!h || !h->whole)
+		err_remember(hierarchies_here()->sys, ERROR_OPEN_FAILED, .path = HIERARCHIES_FILE);
 	if (!h)
 		return false;
 	mount_len = strlen(h->folder);
@@ -78,6 +81,8 @@ static bool each_above(const char *controller, const char *path, size_t len, cgr
 		return false;
 	snprintf(folder, sizeof(folder), "%s%.*s", h->folder, (int)rest_len, rest);
 	all = h->whole && !access(folder, F_OK);
+	if (h->whole && !all)
+		err_remember(errno, ERROR_OPEN_FAILED, .path = folder);
 	for (;;) {
 		char *slash = strrchr(folder + mount_len, '/');
 

@@ -135,6 +135,15 @@ const struct hierarchy *hierarchies_find(const struct hierarchies *all, const ch
 #define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
 #define ROOT_ID 1	   /* of every hierarchy; also its inode */
 
+static struct hierarchies here;
+
+/* A limit of ours does not mean that a hierarchy is not mounted. */
+static void failed(void)
+{
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO)
+		here.sys = errno;
+}
+
 /*
  * Open the root of a hierarchy of which only one group is mounted, as in containers: file handles
  * are not confined to the mount. The alternatives are worse: if process 1 is in a container, its
@@ -164,6 +173,8 @@ static void widen(struct hierarchy *h, uint64_t inode)
 	if (!strcmp(h->root, "/") || leads_out(h->root, strlen(h->root)))
 		return;
 	root = open_root(h->folder);
+	if (root < 0)
+		failed();
 	if (root < 0 || fstatat(root, h->root + 1, &st, 0) || st.st_ino != inode ||
 	    asprintf(&folder, "/proc/self/fd/%d", root) < 0)
 		return;
@@ -174,23 +185,24 @@ static void widen(struct hierarchy *h, uint64_t inode)
 	take_fd(root); /* kept until exit */
 }
 
-static struct hierarchies here;
-
 static void look(void)
 {
-	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/self/mountinfo", "re");
+	_cleanup_(cleanup_fclose) FILE *f = fopen(HIERARCHIES_FILE, "re");
 	_cleanup_(cleanup_free) char *line = NULL;
 	size_t room = 0, kept = 0;
 
 	while (f && getline(&line, &room, f) >= 0)
 		hierarchies_add(&here, line);
+	if (!f || ferror(f))
+		failed();
 	for (size_t i = 0; i < here.n; i++) {
 		struct hierarchy *h = &here.v[i];
-		struct statx st;
+		struct statx st = { 0 };
 
+		if (statx(AT_FDCWD, h->folder, 0, STATX_INO | STATX_MNT_ID, &st))
+			failed();
 		/* Another mount may hide it. */
-		if (statx(AT_FDCWD, h->folder, 0, STATX_INO | STATX_MNT_ID, &st) ||
-		    !(st.stx_mask & STATX_MNT_ID) || st.stx_mnt_id != (uint64_t)h->mount_id) {
+		if (!(st.stx_mask & STATX_MNT_ID) || st.stx_mnt_id != (uint64_t)h->mount_id) {
 			fini(h);
 			continue;
 		}

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HIERARCHIES_FILE "/proc/self/mountinfo"
 #define HIERARCHIES_MAX 32
 
 /* One mount. */
@@ -27,6 +28,7 @@ struct hierarchy {
 struct hierarchies {
 	struct hierarchy v[HIERARCHIES_MAX];
 	size_t n;
+	int sys; /* errno of a limit of ours: some may be missing; otherwise 0 */
 };
 
 /*

@@ -73,6 +73,11 @@ void sampling_warn_hidden(const struct session *s, struct err *warning)
 		return;
 	err_raise(warning, ERROR_LIMITS_HIDDEN, SESSION_ARGS(s));
 	err_advise(warning, FIX_SEE_ALL_GROUPS);
+	err_explain(warning);
+	if (!warning->own)
+		return;
+	err_within(warning, ERROR_LIMITS_UNREAD, SESSION_ARGS(s));
+	warning->code = ERR_NONE;
 }
 
 /* From 5.2.0 on, a thread does not read the rate before its next sample: bytes_until_sample. */
