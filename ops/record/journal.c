@@ -205,25 +205,31 @@ static pid_t holder(int fd)
 	return whole.l_pid;
 }
 
-static bool file_is_ours(int fd)
+/* -1: it cannot be told, with errno. */
+static int is_ours(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISREG(st.st_mode) && private_is_ours(&st) && st.st_nlink == 1 &&
+	if (fstat(fd, &st))
+		return -1;
+	return S_ISREG(st.st_mode) && private_is_ours(&st) && st.st_nlink == 1 &&
 	       st.st_size < JOURNAL_TEXT_MAX;
 }
 
 /* Open, check and lock the file once. 1: it was removed meanwhile, and there may be a new one. */
 static int try_open(struct journal *j, bool create, struct err *err)
 {
+	int ours;
+
 	j->fd = open_file(j, create);
 	if (j->fd < 0 && errno == ENOENT)
 		return err_raise(err, ERROR_NOTHING_LEFT_BY, .pid = atoi(j->name));
 	if (j->fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR || errno == EACCES))
 		return not_ours(j, err);
-	if (j->fd < 0)
+	ours = j->fd < 0 ? -1 : is_ours(j->fd);
+	if (ours < 0)
 		return err_raise_sys(err, ERROR_CHANGES_UNKEPT, errno, .pid = atoi(j->name));
-	if (!file_is_ours(j->fd))
+	if (!ours)
 		return not_ours(j, err);
 	if (lock_file(j->fd)) {
 		if (errno != EAGAIN && errno != EACCES)
@@ -276,7 +282,7 @@ void journal_look(const struct proc *p, struct err *what)
 		return;
 	snprintf(j.name, sizeof(j.name), "%d", p->pid);
 	j.fd = open_file(&j, false);
-	if (j.fd < 0 || !file_is_ours(j.fd) || fcntl(j.fd, F_GETLK, &whole))
+	if (j.fd < 0 || is_ours(j.fd) <= 0 || fcntl(j.fd, F_GETLK, &whole))
 		return;
 	/* Was it just replaced by a recording, or removed at its end? */
 	if (!still_named(&j, j.fd))
