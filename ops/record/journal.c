@@ -205,7 +205,7 @@ static pid_t holder(int fd)
 	return whole.l_pid;
 }
 
-/* -1: it cannot be told, with errno. */
+/* 1 if it is, 0 if not; -1 with errno if it could not be examined. */
 static int is_ours(int fd)
 {
 	struct stat st;
