@@ -78,11 +78,16 @@ static enum fix own_fix(int sys)
 	}
 }
 
+bool err_is_own(int sys)
+{
+	return own_fix(sys) || sys == EIO || sys == EPIPE;
+}
+
 int err_raise_sys_with(struct err *err, enum error id, int sys, const struct err_args *args)
 {
 	err_raise_target_with(err, id, sys, args);
 	err->fixes[0] = own_fix(sys);
-	err->own = err->fixes[0] || sys == EIO || sys == EPIPE;
+	err->own = err_is_own(sys);
 	if (err->own && !noted.own)
 		noted = *err;
 	return -1;

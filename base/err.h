@@ -141,10 +141,14 @@ typedef void err_warn_fn(void *ctx, const struct err *warning);
 #define err_raise(err, id, ...) err_raise_with(err, id, ERR_ARGS(__VA_ARGS__))
 
 /*
- * A system call of ours failed: as err_raise(), with `sys` stored. If that is due to a limit of
- * ours (EMFILE, ENFILE, ENOMEM, EAGAIN), or a failure of the machine or between our own processes
- * (EIO, EPIPE), the error is `own`, gets the appropriate fix, and is remembered: see
- * err_remember().
+ * Is this errno of a system call of ours due to a limit of ours (EMFILE, ENFILE, ENOMEM, EAGAIN),
+ * or to a failure of the machine or between our own processes (EIO, EPIPE)?
+ */
+bool err_is_own(int sys);
+
+/*
+ * A system call of ours failed: as err_raise(), with `sys` stored. If err_is_own(sys), the error is
+ * `own`, gets the appropriate fix, and is remembered: see err_remember().
  */
 #define err_raise_sys(err, id, sys, ...) err_raise_sys_with(err, id, sys, ERR_ARGS(__VA_ARGS__))
 

@@ -2,6 +2,7 @@
 #include "process/hierarchy.h"
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "process/proc.h"
 
 #include <errno.h>
@@ -137,10 +138,10 @@ const struct hierarchy *hierarchies_find(const struct hierarchies *all, const ch
 
 static struct hierarchies here;
 
-/* A limit of ours does not mean that a hierarchy is not mounted. */
+/* A failure of our own does not mean that a hierarchy is not mounted. */
 static void failed(void)
 {
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO)
+	if (err_is_own(errno))
 		here.sys = errno;
 }
 
@@ -173,10 +174,11 @@ static void widen(struct hierarchy *h, uint64_t inode)
 	if (!strcmp(h->root, "/") || leads_out(h->root, strlen(h->root)))
 		return;
 	root = open_root(h->folder);
-	if (root < 0)
+	if (root < 0 || fstatat(root, h->root + 1, &st, 0)) {
 		failed();
-	if (root < 0 || fstatat(root, h->root + 1, &st, 0) || st.st_ino != inode ||
-	    asprintf(&folder, "/proc/self/fd/%d", root) < 0)
+		return;
+	}
+	if (st.st_ino != inode || asprintf(&folder, "/proc/self/fd/%d", root) < 0)
 		return;
 	free(h->folder);
 	h->folder = folder;

@@ -28,7 +28,7 @@ struct hierarchy {
 struct hierarchies {
 	struct hierarchy v[HIERARCHIES_MAX];
 	size_t n;
-	int sys; /* errno of a limit of ours: some may be missing; otherwise 0 */
+	int sys; /* errno of a failure of our own: some may be missing; otherwise 0 */
 };
 
 /*

@@ -107,6 +107,22 @@ hidden()
 	runner=()
 }
 
+# unread NAME PLACE...: the same, but they cannot be looked up there: a limit of ours is no namespace
+unread()
+{
+	local name=$1
+
+	shift
+	runner=("$@" strace -f -qq -o "$T/trace" -P "${beside#"$(hierarchy memory)/"}" -e inject=newfstatat:error=ENOMEM)
+	ctl_ok "$name: activate" activate "$pid"
+	runner=()
+	ok "$name: control: it failed" grep -q INJECTED "$T/trace"
+	like "$err" 'has room for what sampling takes is not known: .*: Cannot allocate memory' \
+		"$name: activate warns, and names the limit"
+	unlike "$err" 'private cgroup namespace' "$name: no namespace is blamed"
+	ctl_ok "$name: deactivate" deactivate "$pid"
+}
+
 # make_beside: create another group without a limit. Sets `beside`.
 make_beside()
 {
@@ -125,6 +141,7 @@ limits_from_within()
 	same 'a namespace' "${unshared[@]}"
 	same 'a container' "${contained[@]}"
 	hidden 'a container without CAP_SYS_ADMIN' "${contained[@]}" "${bounded[@]}"
+	unread 'a container short of memory' "${contained[@]}"
 	warns 'no group is mounted' "$pid" unshare -C -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
 	assert_untouched "$pid" 'untouched'
 	stop_target "$pid"
