@@ -204,11 +204,12 @@ compare()
 	stop_target "$pid"
 }
 
-# start_shelves PROGRAM: start it, and let it use its memory once (start_keepers)
+# start_shelves PROGRAM: start it, and let it use its memory once: more than it will later, of each
+# kind (start_keepers)
 start_shelves()
 {
 	start_victim "$1"
-	tell leak $((mb + 24))
+	tell leak $((mb * 3))
 	tell free
 	snapshot "$pid"
 }

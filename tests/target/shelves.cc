@@ -17,7 +17,7 @@ extern "C" {
 #include <vector>
 
 #define MB ((uint64_t)1 << 20)
-#define KEPT_MB 64 /* in each function */
+#define KEPT_MB 96 /* in each function */
 enum { LEAK = 1, FREE = 12 };
 
 #define SHELF static __attribute__((noinline, noclone)) void

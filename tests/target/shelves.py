@@ -13,7 +13,7 @@ MB = 1 << 20
 LEAK, FREE = 1, 12
 READY, THREADS, FAILED, ORDER, BEAT, WORDS = 0, 1, 5, 7, 8, 8 + 64  # words of the board
 HEADER = 33  # of an object of bytes
-KEPT_MAX = 64 * MB // 4096
+KEPT_MAX = 96 * MB // 4096
 
 
 def get(word):

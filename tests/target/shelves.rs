@@ -10,7 +10,7 @@ use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 
 const MB: usize = 1 << 20;
-const KEPT_MB: usize = 64; // in each function
+const KEPT_MB: usize = 96; // in each function
 const LEAK: u64 = 1;
 const FREE: u64 = 12;
 
