@@ -255,6 +255,9 @@ $(B)/tests/unit/test_cgroup: private LDFLAGS += $(foreach f,proc_cgroup hierarch
 # It also replaces the groups of processes, and the machine.
 $(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open write,-Wl,--wrap=$(f))
 
+# A system call fails.
+$(B)/tests/unit/test_confined: private LDFLAGS += -Wl,--wrap=poll
+
 # The test replaces its clocks, and what the kernel reports of a thread.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \
 	proc_thread_status proc_thread_status_read proc_thread_syscall mem_read mem_write,-Wl,--wrap=$(f))

@@ -226,13 +226,16 @@ static bool may_pid(const struct door_policy *policy, pid_t pid)
 
 /*
  * The pid may be reused once this process has exited (pidfd_open(2)): files opened before that
- * belong to it.
+ * belong to it. Returns -1 with ENOENT if it has, and with another errno if that is unknown.
  */
-static bool has_ended(const struct door_policy *policy)
+static int check_not_ended(const struct door_policy *policy)
 {
 	struct pollfd ended = { .fd = policy->pidfd, .events = POLLIN };
+	int n = policy->pidfd > 0 ? poll(&ended, 1, 0) : 0;
 
-	return policy->pidfd > 0 && poll(&ended, 1, 0) != 0;
+	if (n > 0)
+		return fails(ENOENT);
+	return n;
 }
 
 static bool names_process(const struct request *r)
@@ -375,11 +378,13 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 		return fails(ENOTSUP);
 	else
 		fd = open_regular(policy->handle, r->max);
-	if (fd >= 0 && names_process(r) && has_ended(policy)) {
+	if (fd >= 0 && names_process(r) && check_not_ended(policy)) {
+		int sys = errno;
+
 		if (fd > 0)
 			close(fd);
 		reply->len = 0;
-		return fails(ENOENT);
+		return fails(sys);
 	}
 	if (fd < 0 || !by_path)
 		return fd;

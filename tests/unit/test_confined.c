@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -601,11 +602,26 @@ static void assert_opens(const struct door_policy *policy, uint64_t expected)
 	confined_end(&c);
 }
 
+static int unpolled; /* poll(2) fails for it */
+
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	if (!unpolled || fds->fd != unpolled)
+		return __real_poll(fds, n, timeout_ms);
+	errno = ENOMEM;
+	return -1;
+}
+
 /* The process that was examined has ended, and its id is in use again: here by this process. */
 static void test_other(void **state)
 {
 	struct door_policy policy = { .pid = getpid() };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
 	pid_t ended = fork();
+	struct unpack u;
 
 	(void)state;
 	if (ended == 0)
@@ -614,6 +630,12 @@ static void test_other(void **state)
 	assert_true(ended > 0 && policy.pidfd > 0);
 	assert_int_equal(waitpid(ended, NULL, 0), ended);
 	assert_opens(&policy, ENOENT);
+	unpolled = policy.pidfd; /* whether it has ended is unknown */
+	assert_int_equal(
+		ask_once(&c, open_other, &policy.pid, &policy, PATIENCE_MS, &u, NULL, &err), -1);
+	assert_true(err.own && err.sys == ENOMEM);
+	confined_end(&c);
+	unpolled = 0;
 	close(policy.pidfd);
 	policy.pidfd = 0; /* control: only the id */
 	assert_opens(&policy, 0);
