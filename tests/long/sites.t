@@ -50,12 +50,12 @@ assert_untouched "$pid" 'killed 100 times at random: untouched'
 
 # --- too expensive ---
 "$CTL" sites "$pid" -d 1m --max-overhead 1 --sample-rate 4K >"$T/out" 2>"$T/err" &
-dear=$!
-own "$dear"
-while kill -0 "$dear" 2>/dev/null; do
+costly=$!
+own "$costly"
+while kill -0 "$costly" 2>/dev/null; do
 	tell '\377'
 done
-wait "$dear"
+wait "$costly"
 is "$?" 8 'too much overhead: ends by itself'
 like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed: it was removed' 'too much overhead: the cause is reported'
 assert_untouched "$pid" 'too much overhead: untouched'
