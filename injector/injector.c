@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,6 +318,18 @@ static enum stuck is_stuck(pid_t tracer)
 }
 
 /*
+ * A killed tracer dies when it next runs. The CPU that it is bound to (wait.c) may not run it for
+ * many seconds, while others are idle.
+ */
+static void unbind(pid_t tracer)
+{
+	cpu_set_t own;
+
+	if (sched_getaffinity(0, sizeof(own), &own) == 0)
+		sched_setaffinity(tracer, sizeof(own), &own);
+}
+
+/*
  * Has it reported that it is waiting? Calls in a certain thread send nothing else: they have no
  * files.
  */
@@ -362,6 +375,8 @@ static void watch(struct run *r)
 						      : stuck_us + passed / ENDING_TIMES;
 			r->left_behind = stuck_us > DEATH_WAIT_US;
 		}
+		if (r->killed_for) /* each time: it may be about to bind itself */
+			unbind(r->tracer);
 		if (r->left_behind)
 			break;
 		looked_us = now;

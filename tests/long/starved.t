@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A machine that is many times slower: our processes have a sixtieth of a CPU. Whatever a command
 # achieves, it blames no file system and nothing that hangs, leaves nothing behind, and the target
-# is as it was. Also, a tracer that was killed and cannot run for a while, as behind a slow disk.
+# is as it was. Also, a tracer that was killed and cannot run for a while: behind a slow disk, or
+# bound to a busy CPU.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/slow.sh
@@ -80,6 +81,66 @@ if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
 	assert_untouched "$pid" 'the target is untouched by a frozen tracer'
 else
 	skip 'there is no freezer for single processes here' 'state D'
+fi
+
+# --- a killed tracer that is bound to a busy CPU ---
+
+read -r busy other _ < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+is_crowded()
+{
+	[ "$(for one in "${crowd[@]}"; do grep -lx "Cpus_allowed_list:.$busy" "/proc/$one/status"; done | wc -l)" -eq 300 ]
+}
+if [ "$other" ]; then
+	# They last ran on the CPU that is about to be busy. The kernel shares CPUs among sessions, and a
+	# tracer has one of its own.
+	waiting=() sleeping=() crowd=()
+	for _ in 1 2 3; do
+		LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=$PROF taskset -c "$busy" \
+			python3 -c 'import select; select.epoll().poll(1000)' &
+		waiting+=($!)
+		own "$!"
+		taskset -c "$busy" setsid sleep 10000 &
+		sleeping+=($!)
+		own "$!"
+	done
+	for i in "${!waiting[@]}"; do
+		within 60 grep -q '^232 ' "/proc/${waiting[i]}/syscall" || bail_out 'no program that waits'
+		within 60 grep -q '^230 ' "/proc/${sleeping[i]}/syscall" || bail_out 'no program that sleeps'
+	done
+	for _ in {1..300}; do
+		setsid nice -n -20 bash -c 'echo -20 >/proc/self/autogroup
+			taskset -pc "$0" $$
+			while ((SECONDS < 120)); do :; done' "$busy" >/dev/null 2>&1 &
+		crowd+=($!)
+		own "$!"
+	done
+	within 60 is_crowded || bail_out 'no crowd'
+	kill -KILL "${sleeping[@]}"
+	killed=$SECONDS
+	without_clocks=0
+	for pid in "${waiting[@]}"; do
+		taskset -pc "$other" "$pid" >/dev/null # where it wakes up
+		snapshot "$pid"
+		taskset -c "$other" "$CTL" -v get "$pid" prof.active --mode inline >"$T/out" 2>"$T/err"
+		is $? 0 'busy CPU: the next tracer works' || diag "$(<"$T/err")"
+		! grep -q 'timeout of a system call was restarted' "$T/err" || without_clocks=$((without_clocks + 1))
+	done
+	ok 'busy CPU: control: a tracer was killed before it could read the clocks' test "$without_clocks" -gt 0
+	sleep $((killed + 5 > SECONDS ? killed + 5 - SECONDS : 0))
+	left=0
+	for one in "${sleeping[@]}"; do
+		is_ended "$one" || left=$((left + 1))
+	done
+	ok 'busy CPU: control: what may only run there does not end' test "$left" -gt 0
+	for one in "${crowd[@]}"; do
+		end_child "$one" -KILL
+	done
+	wait "${crowd[@]}" "${sleeping[@]}" 2>/dev/null
+	for pid in "${waiting[@]}"; do
+		assert_untouched "$pid" 'busy CPU: untouched'
+	done
+else
+	skip 'there is only one CPU' 'busy CPU'
 fi
 
 done_testing
