@@ -90,7 +90,9 @@ is_crowded()
 {
 	[ "$(for one in "${crowd[@]}"; do grep -lx "Cpus_allowed_list:.$busy" "/proc/$one/status"; done | wc -l)" -eq 300 ]
 }
-if [ "$other" ]; then
+if [ ! -e /proc/self/sched ]; then
+	skip 'the kernel does not show when a thread last ran' 'busy CPU'
+elif [ "$other" ]; then
 	# They last ran on the CPU that is about to be busy. The kernel shares CPUs among sessions, and a
 	# tracer has one of its own.
 	waiting=() sleeping=() crowd=()
