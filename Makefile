@@ -298,10 +298,10 @@ coverage: ## lines and branches of each folder that the unit tests reach (build/
 NOT_ON_ASAN := tests/gate/errno.t tests/gate/limits.t
 check-asan: deps ## the gate and random lies, on the build with sanitizers
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all victims asan
-	$(Q)NAME=asan ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
-		tests/run gate $(filter-out $(NOT_ON_ASAN),$(wildcard tests/gate/*.t))
-	$(Q)NAME=asan-long ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl \
-		tests/run long tests/long/hostile-liar.t
+	$(Q)export ASAN_OPTIONS=detect_leaks=0:exitcode=99 JEPROF_CTL=build/asan/jeprof-ctl; status=0; \
+		NAME=asan tests/run gate $(filter-out $(NOT_ON_ASAN),$(wildcard tests/gate/*.t)) || status=1; \
+		NAME=asan-long tests/run long tests/long/hostile-liar.t || status=1; \
+		exit $$status
 
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours
