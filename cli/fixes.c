@@ -240,6 +240,7 @@ static const char *const words[FIXES] = {
 		"in a container: share the host's processes (--pid=host, hostPID) and add "
 		"CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH, or use the host's cgroup namespace "
 		"(--cgroupns=host)",
+	[FIX_MOUNT_GROUPS] = "mount control groups here, as on the host (/sys/fs/cgroup)",
 	[FIX_ROOM_TO_SAMPLE_OR_FORCE] =
 		"raise that limit, or sample less (reset --sample-rate, record --sample-rate); "
 		"take the risk with activate --force",

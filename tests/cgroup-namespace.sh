@@ -8,6 +8,8 @@
 unshared=(unshare -C)
 # This one has no CAP_SYS_ADMIN, so jeprof-ctl cannot leave the cgroup namespace.
 bounded=(setpriv --bounding-set=-sys_admin --inh-caps=-all)
+# The fix for a container whose rights do not suffice.
+grant='--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host'
 
 # contain GROUP [PREFIX...]: set `contained`, a place such as a container: in that group, the only one mounted
 contain()
@@ -69,15 +71,15 @@ same()
 	runner=()
 }
 
-# warns NAME PID PLACE...: check must warn of hidden limits, and suggest a fix
+# warns NAME FIX PID PLACE...: check must warn of hidden limits, and suggest that
 warns()
 {
-	runner=("${@:3}")
-	run_ctl check "$2" --json
+	runner=("${@:4}")
+	run_ctl check "$3" --json
 	runner=()
 	is "$(json '.ready, (.checks[] | select(.id == "limits_hidden") | .ok, .name)' | paste -sd ' ')" 'true true prof.lg_sample' \
 		"$1: check warns of it"
-	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$1: check suggests a fix"
+	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" "$2" "$1: check suggests a fix"
 }
 
 # hidden NAME PLACE...: no limit is visible, and commands that make it sample more warn of that
@@ -87,7 +89,7 @@ hidden()
 
 	shift
 	like "$(seen "$@")" '^\[null,false,' "$name: no limit is visible"
-	warns "$name" "$pid" "$@"
+	warns "$name" "$grant" "$pid" "$@"
 	runner=("$@")
 	ctl_ok "$name: activate" activate "$pid"
 	like "$err" "warning: limits of memory cgroups of $pid \\(grower\\) are not visible from here \\(private cgroup namespace\\)" \
@@ -107,7 +109,7 @@ hidden()
 	runner=()
 }
 
-# unread NAME PLACE...: the same, but they cannot be looked up there: a limit of ours is no namespace
+# unread NAME PLACE...: looking for the limits fails for lack of memory: activate must name that cause
 unread()
 {
 	local name=$1
@@ -142,7 +144,8 @@ limits_from_within()
 	same 'a container' "${contained[@]}"
 	hidden 'a container without CAP_SYS_ADMIN' "${contained[@]}" "${bounded[@]}"
 	unread 'a container short of memory' "${contained[@]}"
-	warns 'no group is mounted' "$pid" unshare -C -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
+	warns 'no group is mounted' '^mount control groups here' "$pid" unshare -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
+	like "$out" 'not visible from here \(no control groups are mounted\)' 'no group is mounted: no namespace is blamed'
 	assert_untouched "$pid" 'untouched'
 	stop_target "$pid"
 
@@ -177,7 +180,7 @@ limits_from_within()
 	runner=()
 	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .container_id] | map(tostring) | join(" ")')" "null $id" \
 		'beside a container: no limit, and the id of its container'
-	warns 'beside a container' 1 "${contained[@]}"
+	warns 'beside a container' "$grant" 1 "${contained[@]}"
 	stop_target "$pid" -KILL
 
 	frozen_from_within

@@ -3,6 +3,7 @@
 
 #include "ops/target/look.h"
 #include "ops/target/run.h"
+#include "process/hierarchy.h"
 #include "process/room.h"
 
 #include <errno.h>
@@ -69,10 +70,14 @@ int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *e
 
 void sampling_warn_hidden(const struct session *s, struct err *warning)
 {
+	bool mounted;
+
 	if (warning->ids[0] || !room_is_hidden(&s->proc))
 		return;
-	err_raise(warning, ERROR_LIMITS_HIDDEN, SESSION_ARGS(s));
-	err_advise(warning, FIX_SEE_ALL_GROUPS);
+	mounted = hierarchies_here()->n > 0;
+	err_raise(warning, ERROR_LIMITS_HIDDEN, SESSION_ARGS(s),
+		  .text = mounted ? "private cgroup namespace" : "no control groups are mounted");
+	err_advise(warning, mounted ? FIX_SEE_ALL_GROUPS : FIX_MOUNT_GROUPS);
 	err_explain(warning);
 	if (!warning->own)
 		return;
